@@ -1,0 +1,43 @@
+"""Errors that end a command: one clear line (what, where, how to mend) and an exit status, never a traceback."""
+
+from __future__ import annotations
+
+
+class FuzzgraphError(Exception):
+    """A failure that a user can understand and mend.
+
+    `message` says what is wrong, `where` names the place (file:line:column, option, node), `hint` says how to
+    mend it. The command line prints `fuzzgraph: where: message (hint)` on stderr and exits with `exit_status`.
+    """
+
+    exit_status = 2
+
+    def __init__(self, message: str, where: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.where, self.hint = message, where, hint
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+class UsageError(FuzzgraphError):
+    """A wrong option, a missing file, a directory that is in use."""
+
+
+class ProgramError(FuzzgraphError):
+    """A program that cannot be read or built: where says file, line, column and node."""
+
+
+class RuleError(FuzzgraphError):
+    """A rule file that cannot be read: where says file, line and column."""
+
+
+class StoreError(FuzzgraphError):
+    """A campaign directory that is damaged, locked or of another format version."""
+
+
+class EnvironmentProblem(FuzzgraphError):
+    """Something outside the user's input is missing: a compiler, a torch, disk space."""
+
+    exit_status = 3
