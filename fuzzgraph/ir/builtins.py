@@ -1,0 +1,101 @@
+"""Operators of the program language that are not torch's, and how an operator's name becomes a callable.
+
+The functions here are targets of `call_function` nodes; a graph can be interpreted with them, but what a campaign
+executes is the rendered source.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..errors import ProgramError
+
+
+def call(function: Callable[..., Any], *args: Any) -> Any:
+    """Call another function, a closure, or a captured callable."""
+    return function(*args)
+
+
+def python(*args: Any) -> Any:
+    """Verbatim Python source (`meta["source"]`) that reads its arguments by name and assigns the node's own name."""
+    raise RuntimeError("a python node is executed by its rendered source only")
+
+
+def state_append(state: Any, value: Any) -> None:
+    state.append(value)
+
+
+def state_pop(state: Any, index: Any = -1) -> Any:
+    return state.pop(index)
+
+
+def state_setitem(state: Any, key: Any, value: Any) -> None:
+    state[key] = value
+
+
+def state_getitem(state: Any, key: Any) -> Any:
+    return state[key]
+
+
+def state_setattr(state: Any, name: str, value: Any) -> None:
+    setattr(state, name, value)
+
+
+def state_getattr(state: Any, name: str) -> Any:
+    return getattr(state, name)
+
+
+def state_assign(state: Any, value: Any) -> None:
+    """Rebind a global: `global s; s = value`."""
+    raise RuntimeError("rebinding a global is executed by its rendered source only")
+
+
+def state_read(state: Any) -> Any:
+    return state
+
+
+def state_len(state: Any) -> int:
+    return len(state)
+
+
+BUILTINS: dict[str, Callable[..., Any]] = {
+    "getitem": operator.getitem,
+    "call": call,
+    "python": python,
+    "state.append": state_append,
+    "state.pop": state_pop,
+    "state.setitem": state_setitem,
+    "state.getitem": state_getitem,
+    "state.setattr": state_setattr,
+    "state.getattr": state_getattr,
+    "state.assign": state_assign,
+    "state.read": state_read,
+    "state.len": state_len,
+}
+
+# Results of these are opaque unless the text says otherwise.
+OPAQUE = frozenset(BUILTINS) - {"getitem"}
+
+
+@functools.lru_cache(maxsize=None)
+def resolve(op: str) -> Callable[..., Any]:
+    """The callable behind an operator's name: a built-in, or the dotted name relative to torch.
+
+    Raises ProgramError where the installed torch has no such callable.
+    """
+    if op in BUILTINS:
+        return BUILTINS[op]
+    found: Any = torch
+    for part in op.split("."):
+        found = getattr(found, part, None)
+        if found is None:
+            break
+    if not callable(found) or isinstance(found, type):
+        hint = "fuzzgraph grammar list names the operators"
+        raise ProgramError(f"unknown operator {op!r}: this torch has no torch.{op}", hint=hint)
+    return found  # type: ignore[no-any-return]

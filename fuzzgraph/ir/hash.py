@@ -1,0 +1,82 @@
+"""The content hash: equal for programs that differ in names and derived types only."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgpack
+
+from .program import Program
+from .wire import to_data
+
+
+def canonical_data(program: Program) -> dict[str, Any]:
+    """Plain data with names normalised by order of appearance and the types of operator nodes left out.
+
+    Types are a function of the inputs and the operators, and differ in details between torch versions. Names inside
+    verbatim source are the source's own, so programs with `python` nodes keep their names.
+    """
+    data = to_data(program)
+    for function in data["functions"]:
+        for record in function[2]:
+            record[5] = None
+    if any(record[2] == "python" for function in data["functions"] for record in function[2]):
+        return data
+    return _rename(data)
+
+
+def content_hash(program: Program) -> str:
+    """SHA-256, hexadecimal, of the canonical form."""
+    packed: bytes = msgpack.packb(canonical_data(program))
+    return hashlib.sha256(packed).hexdigest()
+
+
+def _rename(data: dict[str, Any]) -> dict[str, Any]:
+    outer: dict[str, str] = {}
+    for group, letter in (("inputs", "i"), ("constants", "c"), ("states", "s"), ("functions", "f"), ("closures", "k")):
+        for number, item in enumerate(data[group]):
+            outer[item[0]] = f"{letter}{number}"
+    captures = {item[0]: list(item[1]) for item in data["functions"]}
+    for item in data["closures"]:
+        places = captures.get(item[1], [])
+        item[2] = [[places.index(k) if k in places else k, v] for k, v in item[2]]
+    for group in ("inputs", "constants", "states", "functions", "closures"):
+        for item in data[group]:
+            item[0] = outer[item[0]]
+    for item in (*data["inputs"], *data["constants"]):
+        item[1][7] = None
+        item[5] = outer.get(item[5], item[5])
+    for item in data["functions"]:
+        _rename_function(item, outer)
+    for item in data["closures"]:
+        item[1] = outer.get(item[1], item[1])
+        item[2] = [[k, _references(v, outer)] for k, v in item[2]]
+    for item in data["calls"]:
+        item[0] = outer.get(item[0], item[0])
+        item[1] = _references(item[1], outer)
+    return data
+
+
+def _rename_function(item: list[Any], outer: dict[str, str]) -> None:
+    inner = {record[1]: f"v{n}" for n, record in enumerate(item[2])}
+    item[1] = [inner.get(c, c) for c in item[1]]
+    for record in item[2]:
+        record[1] = inner[record[1]]
+        if record[0] == "get_attr":
+            record[2] = outer.get(record[2], record[2])
+        elif record[0] == "placeholder":
+            record[2] = record[1]
+        record[3] = _references(record[3], {**outer, **inner})
+        record[4] = _references(record[4], {**outer, **inner})
+    item[3] = [[form, inner.get(a, a), inner.get(b, b), args] for form, a, b, args in item[3]]
+
+
+def _references(data: Any, names: dict[str, str]) -> Any:
+    if isinstance(data, list):
+        return [_references(v, names) for v in data]
+    if isinstance(data, dict):
+        if data["$"] in ("node", "ref"):
+            return {"$": data["$"], "v": names.get(data["v"], data["v"])}
+        return {k: _references(v, names) for k, v in data.items()}
+    return data

@@ -1,0 +1,302 @@
+"""Parse tree to program: names, types and references are resolved here, with positions for errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import torch
+import torch.fx as fx
+from lark import Token, Tree
+
+from ..errors import ProgramError
+from .builder import Builder, FunctionBuilder, Rejected, bind_parameters
+from .builtins import OPAQUE, resolve
+from .program import FORMAT_VERSION, Call, Closure, Context, InputSpec, Program, Ref, Region, RunOptions, State
+from .types import DTYPES, AnyType, NoneType, ScalarType, SequenceType, TensorType, Type, contiguous_strides
+from .values import Values
+from .wire import torch_object
+
+_CONSTANTS: dict[str, Any] = {"True": True, "False": False, "None": None}
+_SCALARS = ("int", "float", "bool", "complex", "str")
+
+
+class Reader:
+    """Reads one parse tree into one builder. `file` is for messages."""
+
+    def __init__(self, builder: Builder, file: str) -> None:
+        self.b, self.file = builder, file
+
+    def program(self, tree: Tree[Token]) -> Program:
+        version, *items = tree.children
+        if int(str(version)) != FORMAT_VERSION:
+            raise self.error(version, f"format version {version}, this fuzzgraph reads {FORMAT_VERSION}")
+        groups: dict[str, list[Tree[Token]]] = {}
+        for item in items:
+            assert isinstance(item, Tree)
+            groups.setdefault(str(item.data), []).append(item)
+        readers: dict[str, Callable[[Tree[Token]], None]] = {
+            "input": self.input, "const": self.constant, "state": self.state, "option": self.option,
+            "closure": self.closure, "call": self.call, "function": self.function,
+        }  # fmt: skip
+        # Calls and closures first: they give the types of parameters.
+        for kind, reader in readers.items():
+            for item in groups.get(kind, []):
+                self.guarded(item, reader)
+        try:
+            return self.b.build()
+        except Rejected as e:
+            raise ProgramError(str(e), where=self.file) from None
+
+    def guarded(self, item: Tree[Token], reader: Callable[[Tree[Token]], None]) -> None:
+        """Run a reader; errors get the item's name, and its place where they have none."""
+        name = f"{item.data} {item.children[0]}: " if item.data in ("node", "input", "const", "state", "closure") else ""
+        try:
+            reader(item)
+        except ProgramError as e:
+            named = e.message if e.message.startswith(("node ", "input ", "const ")) else name + e.message
+            raise ProgramError(named, e.where or self.where(item), e.hint) from None
+        except Rejected as e:
+            raise ProgramError(name + str(e), self.where(item)) from None
+
+    def where(self, at: Any) -> str:
+        if isinstance(at, Tree):
+            first = next((t for t in at.scan_values(lambda t: isinstance(t, Token))), None)
+            at = first
+        return f"{self.file}:{at.line}:{at.column}" if isinstance(at, Token) else self.file
+
+    def error(self, at: Any, message: str, hint: str = "") -> ProgramError:
+        return ProgramError(message, self.where(at), hint)
+
+    # --- declarations
+
+    def spec(self, item: Tree[Token]) -> InputSpec:
+        name, declared, *clauses = item.children
+        t = self.type(declared)
+        if not isinstance(t, TensorType):
+            raise self.error(item, f"input {name} must be a tensor, such as f32[4, 8]")
+        kind, params, seed, storage = "normal" if t.info.kind in ("float", "complex") else "ints", (), 0, None
+        dynamic: tuple[int, ...] = ()
+        view_of = None
+        for clause in clauses:
+            assert isinstance(clause, Tree)
+            c = clause.children
+            if clause.data == "values":
+                kind, params = str(c[0]), tuple(self.params(c[1]))
+            elif clause.data == "seed":
+                seed = int(str(c[0]))
+            elif clause.data == "storage":
+                storage = int(str(c[0]))
+            elif clause.data == "dynamic":
+                dynamic = tuple(self.literals(c[0]))
+            else:
+                view_of = str(c[0])
+        return InputSpec(str(name), t, Values(kind, params, seed), storage, dynamic, view_of)
+
+    def input(self, item: Tree[Token]) -> None:
+        self.b.add_input(self.spec(item))
+
+    def constant(self, item: Tree[Token]) -> None:
+        self.b.add_constant(self.spec(item))
+
+    def state(self, item: Tree[Token]) -> None:
+        name, kind, initial = item.children
+        self.b.add_state(State(str(name), str(kind), None if initial is None else self.literal(initial)))
+
+    def option(self, item: Tree[Token]) -> None:
+        key, value = str(item.children[0]), self.literal(item.children[1])
+        if key.startswith("config."):
+            self.b.set_options(config=(*self.b.options.config, (key.removeprefix("config."), value)))
+        elif key in {f.name for f in fields(RunOptions)} - {"config"}:
+            self.b.set_options(**{key: value})
+        else:
+            known = ", ".join(f.name for f in fields(RunOptions))
+            raise self.error(item, f"unknown option {key!r}", f"one of {known}.<name>")
+
+    def closure(self, item: Tree[Token]) -> None:
+        name, function, arguments = item.children
+        args, kwargs = self.arguments(arguments, self.input_or_literal)
+        if args:
+            raise self.error(item, "a closure binds captures by name", "closure g = f(op = torch.Tensor.__add__)")
+        self.b.add_closure(Closure(str(name), str(function), tuple(kwargs.items())))
+
+    def call(self, item: Tree[Token]) -> None:
+        function, arguments, contexts, fresh = item.children
+        args, kwargs = self.arguments(arguments, self.input_or_literal)
+        if kwargs:
+            raise self.error(item, "a call of the script takes positional arguments only")
+        found = []
+        for c in [] if contexts is None else contexts.children:
+            found.append(Context(str(c.children[0]), tuple(self.params(c.children[1]))))
+        self.b.add_call(Call(str(function), args, tuple(found), fresh is not None))
+
+    # --- functions
+
+    def function(self, item: Tree[Token]) -> None:
+        name, params, captures, *body = item.children
+        own = [] if params is None else [str(t) for t in params.children]
+        captured = [] if captures is None else [str(t) for t in captures.children]
+        types = bind_parameters(self.b, str(name), own, captured)
+        f = self.b.function(str(name), zip(own, types, strict=True), [(c, AnyType()) for c in captured])
+        *statements, result = body
+        for statement in statements:
+            self.statement(f, statement)
+        assert isinstance(result, Tree)
+        f.returns(self.value(result.children[0], lambda t: self.known(f, t)))
+
+    def statement(self, f: FunctionBuilder, tree: Any) -> None:
+        if tree.data == "node":
+            self.guarded(tree, lambda item: self.node(f, item))
+            return
+        form, params, *inside = tree.children
+        before = len(f.body)
+        for statement in inside:
+            self.statement(f, statement)
+        made = f.body[before:]
+        f.regions.append(Region(str(form), made[0].name, made[-1].name, tuple(self.params(params))))
+
+    def node(self, f: FunctionBuilder, item: Tree[Token]) -> None:
+        name, declared, op, arguments, source, spelling = item.children
+        args, kwargs = self.arguments(arguments, lambda t: self.known(f, t))
+        written = None if declared is None else self.type(declared)
+        resolve(str(op))
+        node = f.op(
+            str(op), args, kwargs, name=str(name), spelling=None if spelling is None else str(spelling),
+            type=self.node_type(f, item, str(op), args, kwargs, written),
+            source=None if source is None else str(source)[3:-3],
+        )  # fmt: skip
+        del node
+
+    def node_type(
+        self, f: FunctionBuilder, item: Tree[Token], op: str, args: Any, kwargs: Any, written: Type | None
+    ) -> Type:
+        if written is not None and (self.b.infer is None or op in OPAQUE):
+            return written
+        found = f.typed(op, args, kwargs)
+        if isinstance(found, AnyType) and written is not None:
+            return written
+        if written is not None and _essence(found) != _essence(written):
+            from .format import format_type
+
+            raise self.error(item, f"{item.children[0]} is {format_type(found)}, the text says {format_type(written)}")
+        return found
+
+    def known(self, f: FunctionBuilder, token: Token) -> fx.Node:
+        name = str(token)
+        if name in f.names:
+            return f.node(name)
+        if name in self.b.outer_names - {s.name for s in self.b.inputs}:
+            return f.read(name)
+        near = "an input must be a parameter of the function" if name in self.b.outer_names else ""
+        raise self.error(token, f"unknown value {name!r} in {f.name}", near)
+
+    # --- values and types
+
+    def input_or_literal(self, token: Token) -> Any:
+        return Ref(str(token))
+
+    def arguments(self, tree: Any, refer: Callable[[Token], Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for argument in [] if tree is None else tree.children:
+            if argument is None:
+                continue
+            if isinstance(argument, Tree) and argument.data == "keyword":
+                kwargs[str(argument.children[0])] = self.value(argument.children[1], refer)
+            elif kwargs:
+                raise self.error(argument, "a positional argument after a keyword argument")
+            else:
+                args.append(self.value(argument, refer))
+        return tuple(args), kwargs
+
+    def params(self, tree: Any) -> list[Any]:
+        return [] if tree is None else self.literals(tree.children[0])
+
+    def literals(self, tree: Any) -> list[Any]:
+        return [] if tree is None else [self.literal(t) for t in tree.children if t is not None]
+
+    def literal(self, tree: Any) -> Any:
+        def refuse(token: Token) -> Any:
+            raise self.error(token, f"found the name {str(token)!r}, expected a literal")
+
+        return self.value(tree, refuse)
+
+    def value(self, tree: Any, refer: Callable[[Token], Any]) -> Any:
+        kind, children = str(tree.data), tree.children
+        if kind == "reference":
+            name = str(children[0])
+            return _CONSTANTS[name] if name in _CONSTANTS else refer(children[0])
+        if kind == "integer":
+            return int(str(children[0]))
+        if kind == "real":
+            return float(str(children[0]))
+        if kind == "string":
+            return self.string(children[0])
+        if kind == "dotted":
+            try:
+                return torch_object(str(children[0]))
+            except ProgramError as e:
+                raise self.error(children[0], e.message, e.hint) from None
+        if kind == "ellipsis":
+            return ...
+        inside = [] if children[-1] is None else [c for c in children[-1].children if c is not None]
+        if kind == "dict":
+            return {self.value(p.children[0], refer): self.value(p.children[1], refer) for p in inside}
+        items = [self.value(c, refer) for c in inside]
+        if kind == "construct":
+            return self.construct(children[0], items)
+        return tuple(items) if kind == "tuple" else items
+
+    def construct(self, head: Token, items: list[Any]) -> Any:
+        makers: dict[str, Callable[..., Any]] = {"complex": complex, "slice": slice, "device": torch.device}
+        if str(head) not in makers:
+            raise self.error(head, f"found {str(head)}(...), expected complex(...), slice(...) or device(...)")
+        try:
+            return makers[str(head)](*items)
+        except (TypeError, RuntimeError) as e:
+            raise self.error(head, f"{head}: {e}") from None
+
+    def string(self, token: Token) -> str:
+        try:
+            return str(json.loads(str(token)))
+        except json.JSONDecodeError as e:
+            raise self.error(token, f"bad string: {e.msg}") from None
+
+    def type(self, tree: Any) -> Type:
+        if tree.data == "tensor":
+            return self.tensor(tree)
+        if tree.data == "simple":
+            name = str(tree.children[0])
+            if name in _SCALARS:
+                return ScalarType(name)  # type: ignore[arg-type]
+            if name in ("any", "none"):
+                return AnyType() if name == "any" else NoneType()
+            raise self.error(tree, f"unknown type {name!r}", "f32[4, 8], int, float, bool, none, any, (..), [..]")
+        inside = [] if tree.children[0] is None else [t for t in tree.children[0].children if t is not None]
+        return SequenceType("tuple" if tree.data == "tuple_type" else "list", tuple(map(self.type, inside)))
+
+    def tensor(self, tree: Any) -> TensorType:
+        dtype, shape, *rest = tree.children
+        if str(dtype) not in DTYPES:
+            raise self.error(dtype, f"unknown dtype {str(dtype)!r}", "one of " + ", ".join(DTYPES))
+        sizes = () if shape is None else tuple(int(str(t)) for t in shape.children)
+        flags = {str(t.data): t for t in rest if isinstance(t, Tree) and t.data in ("grad", "device", "alias")}
+        strides = next((t for t in rest if isinstance(t, Tree) and t.data == "ints"), None)
+        offset = next((int(str(t)) for t in rest if isinstance(t, Token)), 0)
+        stride = contiguous_strides(sizes) if strides is None else tuple(int(str(t)) for t in strides.children)
+        if len(stride) != len(sizes):
+            raise self.error(dtype, f"{len(sizes)} sizes and {len(stride)} strides")
+        device = str(flags["device"].children[0]).replace("_", ":") if "device" in flags else "cpu"
+        alias = str(flags["alias"].children[0]) if "alias" in flags else None
+        return TensorType(str(dtype), sizes, stride, offset, device, "grad" in flags, alias)
+
+
+def _essence(t: Type) -> Any:
+    """What a written type must agree with: dtype and shape; strides and aliases differ between torch versions."""
+    if isinstance(t, TensorType):
+        return t.dtype, t.shape
+    return (t.kind, tuple(map(_essence, t.items))) if isinstance(t, SequenceType) else t
+
+

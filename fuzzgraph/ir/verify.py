@@ -1,0 +1,150 @@
+"""The verifier: what every program must satisfy, checked after every construction and mutation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch.fx as fx
+from torch.fx.node import map_arg
+
+from . import values
+from .builder import Check, _opaque
+from .builtins import BUILTINS
+from .program import CONTEXTS, Function, InputSpec, Program, Ref, type_of, types_in
+from .types import DTYPES, AnyType, SequenceType, TensorType
+
+STATE_KINDS = ("list", "dict", "object", "global")
+
+
+def verify(program: Program, check: Check | None = None) -> list[str]:
+    """Problems of a program, empty where there are none.
+
+    `check` is the grammar's judgement of one call on types; calls on opaque values are not judged.
+    """
+    problems: list[str] = []
+    problems += _specs(program)
+    problems += _script(program)
+    for function in program.functions:
+        problems += [f"{function.name}: {p}" for p in _function(program, function, check)]
+    return problems
+
+
+def _specs(program: Program) -> Iterator[str]:
+    known: dict[str, InputSpec] = {}
+    for spec in (*program.inputs, *program.constants):
+        t = spec.type
+        where = f"input {spec.name}"
+        if t.dtype not in DTYPES:
+            yield f"{where}: unknown dtype {t.dtype}"
+            continue
+        if len(t.shape) != len(t.stride) or any(n < 0 for n in (*t.shape, *t.stride, t.offset)):
+            yield f"{where}: shape {t.shape} and strides {t.stride} do not make a tensor"
+        elif spec.storage is not None and spec.storage < t.extent:
+            yield f"{where}: storage {spec.storage} is smaller than the {t.extent} elements it needs"
+        reason = values.problem(spec.values, t.dtype)
+        if reason:
+            yield f"{where}: {reason}"
+        if any(not 0 <= d < t.rank for d in spec.dynamic):
+            yield f"{where}: dynamic dims {spec.dynamic} of a tensor of rank {t.rank}"
+        if t.requires_grad and t.info.kind not in ("float", "complex"):
+            yield f"{where}: dtype {t.dtype} cannot require grad"
+        if spec.view_of is not None:
+            yield from _view(spec, known.get(spec.view_of))
+        known[spec.name] = spec
+    for state in program.states:
+        if state.kind not in STATE_KINDS:
+            yield f"state {state.name}: unknown kind {state.kind}, expected one of {', '.join(STATE_KINDS)}"
+
+
+def _view(spec: InputSpec, base: InputSpec | None) -> Iterator[str]:
+    if base is None or base.view_of is not None:
+        yield f"input {spec.name}: view of {spec.view_of}, which is no earlier input with storage of its own"
+    elif base.type.dtype != spec.type.dtype:
+        yield f"input {spec.name}: dtype {spec.type.dtype} differs from {base.type.dtype} of its base {base.name}"
+    elif spec.type.extent > max(base.storage or 0, base.type.extent):
+        yield f"input {spec.name}: reaches past the storage of its base {base.name}"
+
+
+def _script(program: Program) -> Iterator[str]:
+    if not program.calls:
+        yield "the program calls nothing"
+    callables = {f.name for f in program.functions} | {c.name for c in program.closures}
+    inputs = {s.name for s in program.inputs}
+    for closure in program.closures:
+        if closure.function not in {f.name for f in program.functions}:
+            yield f"closure {closure.name}: no function {closure.function}"
+        elif {k for k, _ in closure.bindings} != set(program.function(closure.name).captures):
+            yield f"closure {closure.name}: binds other names than {program.function(closure.name).captures}"
+    for call in program.calls:
+        if call.function not in callables:
+            yield f"call of {call.function}: no such function"
+            continue
+        wanted = len(program.function(call.function).params)
+        if len(call.args) != wanted:
+            yield f"call of {call.function}: {len(call.args)} arguments, {wanted} parameters"
+        for arg in call.args:
+            if isinstance(arg, Ref) and arg.name not in inputs:
+                yield f"call of {call.function}: no input {arg.name}"
+        for context in call.contexts:
+            if CONTEXTS.get(context.name) != len(context.args):
+                yield f"call of {call.function}: unknown context {context.name} with {len(context.args)} arguments"
+
+
+def _function(program: Program, function: Function, check: Check | None) -> Iterator[str]:
+    outer = {s.name for s in (*program.constants, *program.states)}
+    outer |= {f.name for f in program.functions} | {c.name for c in program.closures}
+    seen: set[fx.Node] = set()
+    for node in function.graph.nodes:
+        unknown: list[str] = []
+        map_arg((node.args, node.kwargs), lambda n, u=unknown: u.append(n.name) if n not in seen else None)
+        if unknown:
+            yield f"{node.name}: uses {unknown[0]} before it is made"
+        seen.add(node)
+        if node.op == "get_attr" and node.target not in outer:
+            yield f"{node.name}: reads {node.target}, which is not outside"
+        elif node.op == "call_function":
+            yield from _call(node, check)
+        elif node.op not in ("placeholder", "get_attr", "call_function", "output"):
+            yield f"{node.name}: node kind {node.op}"
+    yield from _regions(function)
+
+
+def _call(node: fx.Node, check: Check | None) -> Iterator[str]:
+    op = node.meta.get("op")
+    if op is None or "type" not in node.meta:
+        yield f"{node.name}: a call without operator or type"
+        return
+    if op == "getitem":
+        sequence, index = types_in(node.args)
+        if isinstance(sequence, SequenceType) and not -len(sequence.items) <= index < len(sequence.items):
+            yield f"{node.name}: item {index} of {len(sequence.items)}"
+    if op in BUILTINS or check is None:
+        return
+    args, kwargs = types_in(node.args), types_in(node.kwargs)
+    if _opaque(args) or _opaque(kwargs):
+        return
+    reason = check(op, args, kwargs)
+    if reason:
+        yield f"{node.name}: {op}: {reason}"
+
+
+def _regions(function: Function) -> Iterator[str]:
+    order = {n.name: i for i, n in enumerate(function.body)}
+    spans = []
+    for region in function.regions:
+        if region.first not in order or region.last not in order or order[region.first] > order[region.last]:
+            yield f"form {region.form}: no contiguous range {region.first}..{region.last}"
+            continue
+        spans.append((order[region.first], order[region.last], region.form))
+    for i, (a, b, form) in enumerate(spans):
+        for c, d, other in spans[i + 1 :]:
+            if not (b < c or d < a or (a <= c and d <= b) or (c <= a and b <= d)):
+                yield f"forms {form} and {other} overlap without nesting"
+
+
+def tensors_returned(function: Function) -> list[Any]:
+    """Types of the tensors in the result, in flattened order."""
+    found: list[Any] = []
+    map_arg(function.result, lambda n: found.append(type_of(n)))
+    return [t for t in found if isinstance(t, TensorType | AnyType)]
