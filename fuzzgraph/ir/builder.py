@@ -24,7 +24,17 @@ from ..errors import ProgramError
 from .builtins import BUILTINS, OPAQUE, resolve
 from .infer import Inference
 from .program import (
-    Call, Closure, Function, InputSpec, Program, Ref, Region, RunOptions, State, root_of, type_of,
+    Call,
+    Closure,
+    Function,
+    InputSpec,
+    Program,
+    Ref,
+    Region,
+    RunOptions,
+    State,
+    root_of,
+    type_of,
     types_in,
 )  # fmt: skip
 from .types import AnyType, NoneType, ScalarType, SequenceType, TensorType, Type
@@ -58,8 +68,8 @@ class Builder:
 
     @property
     def outer_names(self) -> set[str]:
-        named = (*self.inputs, *self.constants, *self.states, *self.closures)
-        return {item.name for item in named} | set(self.functions)
+        names = {s.name for s in (*self.inputs, *self.constants)} | {s.name for s in self.states}
+        return names | {c.name for c in self.closures} | set(self.functions)
 
     def fresh_name(self, stem: str) -> str:
         """A name that nothing in the program has."""
@@ -278,7 +288,7 @@ class FunctionBuilder:
     ) -> None:
         """Turn a node into another call; its type is inferred anew, its users are not (`retype` follows)."""
         found = self.typed(op, args, kwargs)
-        node.target, node.args, node.kwargs = resolve(op), args, kwargs  # type: ignore[assignment]
+        node.target, node.args, node.kwargs = resolve(op), args, kwargs
         node.meta.update(op=op, type=found)
         node.meta.pop("spelling", None)
         if spelling is not None:
@@ -333,13 +343,13 @@ class FunctionBuilder:
         self.regions = kept
 
 
-def bind_parameters(b: Builder, function: str, params: list[str], captures: list[str]) -> list[Type]:
-    """Types of a function's parameters, from the first call of it (or of a closure of it) in the script."""
+def bind_parameters(b: Builder, function: str, count: int) -> list[Type]:
+    """Types of a function's `count` parameters, from the first call of it (or of a closure of it) in the script."""
     names = {function} | {c.name for c in b.closures if c.function == function}
     for call in b.calls:
-        if call.function in names and len(call.args) == len(params):
+        if call.function in names and len(call.args) == count:
             return [b.rooted(b.spec(a.name)) if isinstance(a, Ref) else literal_type(a) for a in call.args]
-    return [AnyType() for _ in params]
+    return [AnyType()] * count
 
 
 def literal_type(value: Any) -> Type:

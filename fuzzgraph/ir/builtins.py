@@ -82,7 +82,7 @@ BUILTINS: dict[str, Callable[..., Any]] = {
 OPAQUE = frozenset(BUILTINS) - {"getitem"}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def resolve(op: str) -> Callable[..., Any]:
     """The callable behind an operator's name: a built-in, or the dotted name relative to torch.
 

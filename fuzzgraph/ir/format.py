@@ -10,7 +10,19 @@ import torch.fx as fx
 
 from ..errors import ProgramError
 from .builtins import BUILTINS
-from .program import FORMAT_VERSION, Function, InputSpec, Program, Ref, RunOptions, TorchName, op_of, source_of, spelling_of, type_of
+from .program import (
+    FORMAT_VERSION,
+    Function,
+    InputSpec,
+    Program,
+    Ref,
+    RunOptions,
+    TorchName,
+    op_of,
+    source_of,
+    spelling_of,
+    type_of,
+)
 from .types import AnyType, NoneType, ScalarType, SequenceType, TensorType, Type, contiguous_strides
 
 

@@ -5,11 +5,12 @@ All classes are frozen; a function's graph is never modified after construction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import torch.fx as fx
+from torch.fx.node import map_arg
 
 from .types import AnyType, TensorType, Type
 from .values import Values
@@ -19,7 +20,7 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class TorchName:
-    """A torch object given by its dotted path (`torch.Tensor.__add__`), where it is not a dtype, layout or memory format."""
+    """A torch object given by its dotted path (`torch.Tensor.__add__`), other than a dtype, layout or memory format."""
 
     path: str
 
@@ -35,7 +36,7 @@ class InputSpec:
 
     name: str
     type: TensorType
-    values: Values = Values()
+    values: Values = Values()  # noqa: RUF009 - frozen
     storage: int | None = None
     dynamic: tuple[int, ...] = ()
     view_of: str | None = None
@@ -220,7 +221,7 @@ def source_of(node: fx.Node) -> str:
 
 def types_in(args: Any) -> Any:
     """Arguments of a node with its type in place of each node."""
-    return fx.node.map_arg(args, type_of)
+    return map_arg(args, cast("Callable[[fx.Node], Any]", type_of))
 
 
 def root_of(node: fx.Node) -> str:

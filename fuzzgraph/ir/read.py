@@ -14,7 +14,18 @@ from lark import Token, Tree
 from ..errors import ProgramError
 from .builder import Builder, FunctionBuilder, Rejected, bind_parameters
 from .builtins import OPAQUE, resolve
-from .program import FORMAT_VERSION, Call, Closure, Context, InputSpec, Program, Ref, Region, RunOptions, State
+from .program import (
+    FORMAT_VERSION,
+    Call,
+    Closure,
+    Context,
+    InputSpec,
+    Program,
+    Ref,
+    Region,
+    RunOptions,
+    State,
+)
 from .types import DTYPES, AnyType, NoneType, ScalarType, SequenceType, TensorType, Type, contiguous_strides
 from .values import Values
 from .wire import torch_object
@@ -52,7 +63,8 @@ class Reader:
 
     def guarded(self, item: Tree[Token], reader: Callable[[Tree[Token]], None]) -> None:
         """Run a reader; errors get the item's name, and its place where they have none."""
-        name = f"{item.data} {item.children[0]}: " if item.data in ("node", "input", "const", "state", "closure") else ""
+        named_kinds = ("node", "input", "const", "state", "closure")
+        name = f"{item.data} {item.children[0]}: " if item.data in named_kinds else ""
         try:
             reader(item)
         except ProgramError as e:
@@ -72,7 +84,7 @@ class Reader:
 
     # --- declarations
 
-    def spec(self, item: Tree[Token]) -> InputSpec:
+    def spec(self, item: Any) -> InputSpec:
         name, declared, *clauses = item.children
         t = self.type(declared)
         if not isinstance(t, TensorType):
@@ -81,7 +93,6 @@ class Reader:
         dynamic: tuple[int, ...] = ()
         view_of = None
         for clause in clauses:
-            assert isinstance(clause, Tree)
             c = clause.children
             if clause.data == "values":
                 kind, params = str(c[0]), tuple(self.params(c[1]))
@@ -105,7 +116,7 @@ class Reader:
         name, kind, initial = item.children
         self.b.add_state(State(str(name), str(kind), None if initial is None else self.literal(initial)))
 
-    def option(self, item: Tree[Token]) -> None:
+    def option(self, item: Any) -> None:
         key, value = str(item.children[0]), self.literal(item.children[1])
         if key.startswith("config."):
             self.b.set_options(config=(*self.b.options.config, (key.removeprefix("config."), value)))
@@ -115,14 +126,14 @@ class Reader:
             known = ", ".join(f.name for f in fields(RunOptions))
             raise self.error(item, f"unknown option {key!r}", f"one of {known}.<name>")
 
-    def closure(self, item: Tree[Token]) -> None:
+    def closure(self, item: Any) -> None:
         name, function, arguments = item.children
         args, kwargs = self.arguments(arguments, self.input_or_literal)
         if args:
             raise self.error(item, "a closure binds captures by name", "closure g = f(op = torch.Tensor.__add__)")
         self.b.add_closure(Closure(str(name), str(function), tuple(kwargs.items())))
 
-    def call(self, item: Tree[Token]) -> None:
+    def call(self, item: Any) -> None:
         function, arguments, contexts, fresh = item.children
         args, kwargs = self.arguments(arguments, self.input_or_literal)
         if kwargs:
@@ -134,11 +145,11 @@ class Reader:
 
     # --- functions
 
-    def function(self, item: Tree[Token]) -> None:
+    def function(self, item: Any) -> None:
         name, params, captures, *body = item.children
         own = [] if params is None else [str(t) for t in params.children]
         captured = [] if captures is None else [str(t) for t in captures.children]
-        types = bind_parameters(self.b, str(name), own, captured)
+        types = bind_parameters(self.b, str(name), len(own))
         f = self.b.function(str(name), zip(own, types, strict=True), [(c, AnyType()) for c in captured])
         *statements, result = body
         for statement in statements:
@@ -157,17 +168,16 @@ class Reader:
         made = f.body[before:]
         f.regions.append(Region(str(form), made[0].name, made[-1].name, tuple(self.params(params))))
 
-    def node(self, f: FunctionBuilder, item: Tree[Token]) -> None:
+    def node(self, f: FunctionBuilder, item: Any) -> None:
         name, declared, op, arguments, source, spelling = item.children
         args, kwargs = self.arguments(arguments, lambda t: self.known(f, t))
         written = None if declared is None else self.type(declared)
         resolve(str(op))
-        node = f.op(
+        f.op(
             str(op), args, kwargs, name=str(name), spelling=None if spelling is None else str(spelling),
             type=self.node_type(f, item, str(op), args, kwargs, written),
             source=None if source is None else str(source)[3:-3],
         )  # fmt: skip
-        del node
 
     def node_type(
         self, f: FunctionBuilder, item: Tree[Token], op: str, args: Any, kwargs: Any, written: Type | None
@@ -252,7 +262,7 @@ class Reader:
     def construct(self, head: Token, items: list[Any]) -> Any:
         makers: dict[str, Callable[..., Any]] = {"complex": complex, "slice": slice, "device": torch.device}
         if str(head) not in makers:
-            raise self.error(head, f"found {str(head)}(...), expected complex(...), slice(...) or device(...)")
+            raise self.error(head, f"found {head!s}(...), expected complex(...), slice(...) or device(...)")
         try:
             return makers[str(head)](*items)
         except (TypeError, RuntimeError) as e:

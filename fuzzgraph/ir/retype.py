@@ -8,12 +8,8 @@ from .builder import Builder, bind_parameters
 def retype(builder: Builder) -> None:
     """Infer the types of all nodes anew, in order. Raises Rejected where a call no longer fits its operands."""
     for function in builder.functions.values():
-        captured = len(function.captures)
-        placeholders = function.placeholders
-        names = [n.name for n in placeholders[captured:]]
-        for node, found in zip(
-            placeholders[captured:], bind_parameters(builder, function.name, names, list(function.captures)), strict=True
-        ):
+        params = function.placeholders[len(function.captures) :]
+        for node, found in zip(params, bind_parameters(builder, function.name, len(params)), strict=True):
             node.meta["type"] = found
         for node in function.nodes:
             if node.op == "get_attr":

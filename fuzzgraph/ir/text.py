@@ -11,8 +11,8 @@ import lark
 
 from ..errors import ProgramError
 from ..resources import data_dir
-from .format import format  # noqa: A004 - the pair parse/format reads best under its plain name
 from .builder import Builder, Check
+from .format import format
 from .infer import Inference
 from .program import Program
 from .read import Reader

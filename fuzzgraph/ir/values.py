@@ -48,7 +48,7 @@ VALUE_KINDS: dict[str, ValueKind] = {
         ValueKind("full", ("value",), (0,), _ALL, "one value everywhere"),
         ValueKind("ties", ("count",), (3,), _NUMBER, "few distinct values, so that sorts and extrema meet ties"),
         ValueKind("edge", ("share",), (0.5,), _ALL,
-                  "this share of elements from the dtype's edge values (0, -0.0, +-1, +-inf, nan, denormals, extremes), "
+                  "this share of elements from the dtype's edge values (0, -0.0, +-1, inf, nan, denormals, extremes), "
                   "the rest ordinary"),
         ValueKind("data", ("...",), (), _ALL, "these elements, repeated to fill the storage"),
     )

@@ -92,14 +92,13 @@ def _script(program: Program) -> Iterator[str]:
 
 
 def _function(program: Program, function: Function, check: Check | None) -> Iterator[str]:
-    outer = {s.name for s in (*program.constants, *program.states)}
+    outer = {s.name for s in program.constants} | {s.name for s in program.states}
     outer |= {f.name for f in program.functions} | {c.name for c in program.closures}
     seen: set[fx.Node] = set()
     for node in function.graph.nodes:
-        unknown: list[str] = []
-        map_arg((node.args, node.kwargs), lambda n, u=unknown: u.append(n.name) if n not in seen else None)
-        if unknown:
-            yield f"{node.name}: uses {unknown[0]} before it is made"
+        for used in node.all_input_nodes:
+            if used not in seen:
+                yield f"{node.name}: uses {used.name} before it is made"
         seen.add(node)
         if node.op == "get_attr" and node.target not in outer:
             yield f"{node.name}: reads {node.target}, which is not outside"

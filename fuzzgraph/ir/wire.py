@@ -11,7 +11,18 @@ import torch.fx as fx
 from ..errors import ProgramError
 from .builtins import resolve
 from .program import (
-    FORMAT_VERSION, Call, Closure, Context, Function, InputSpec, Program, Ref, Region, RunOptions, State, TorchName,
+    FORMAT_VERSION,
+    Call,
+    Closure,
+    Context,
+    Function,
+    InputSpec,
+    Program,
+    Ref,
+    Region,
+    RunOptions,
+    State,
+    TorchName,
 )  # fmt: skip
 from .types import AnyType, NoneType, ScalarType, SequenceType, TensorType, Type
 from .values import Values
@@ -20,7 +31,7 @@ _TORCH_OBJECTS = (torch.dtype, torch.memory_format, torch.layout, torch.device)
 
 
 def torch_object(path: str) -> Any:
-    """The dtype, memory format or layout of that dotted path, else a TorchName. Raises ProgramError where torch lacks it."""
+    """The dtype, memory format or layout of that path, else a TorchName. Raises ProgramError where torch lacks it."""
     found: Any = torch
     for part in path.split(".")[1:]:
         found = getattr(found, part, None)
@@ -66,17 +77,18 @@ def unpack_value(data: Any, nodes: dict[str, fx.Node] | None = None) -> Any:
         return [unpack_value(v, nodes) for v in data]
     if not isinstance(data, dict):
         return data
-    kind, v = data["$"], data.get("v")
+    kind = data["$"]
+    v: Any = data.get("v")
     if kind == "node":
         if nodes is None or v not in nodes:
             raise ProgramError(f"value {v!r} is used before it is made")
         return nodes[v]
-    simple = {
+    simple: dict[str, Any] = {
         "int": int, "ref": Ref, "torch": torch_object, "ellipsis": lambda _: Ellipsis, "type": unpack_type,
         "complex": lambda v: complex(*v),
     }  # fmt: skip
     if kind in simple:
-        return simple[kind](v)  # type: ignore[operator]
+        return simple[kind](v)
     if kind == "tuple":
         return tuple(unpack_value(x, nodes) for x in v)
     if kind == "dict":
@@ -164,7 +176,8 @@ def to_data(p: Program) -> dict[str, Any]:
         ],
         "closures": [[c.name, c.function, [[k, pack_value(v)] for k, v in c.bindings]] for c in p.closures],
         "calls": [
-            [c.function, pack_value(c.args), [[x.name, pack_value(x.args)] for x in c.contexts], c.fresh] for c in p.calls
+            [c.function, pack_value(c.args), [[x.name, pack_value(x.args)] for x in c.contexts], c.fresh]
+            for c in p.calls
         ],
         "options": [
             o.dynamic, o.fullgraph, o.grad, o.autocast, o.inference, o.mode, [[k, pack_value(v)] for k, v in o.config]
