@@ -1,0 +1,1 @@
+"""A long run: make programs, execute them, keep what is new, report what fails."""

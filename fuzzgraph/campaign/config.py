@@ -1,0 +1,107 @@
+"""A campaign's options and their TOML twin."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from fuzzgraph.errors import UsageError
+
+FILE = "fuzzgraph.toml"
+
+
+@dataclass(frozen=True)
+class Config:
+    """What `fuzzgraph fuzz` runs with. Field names are the TOML keys, and the long options with `-` for `_`.
+
+    `time` is wall seconds, `cpu_seconds` CPU seconds of the engine and all its descendants, both over all sessions
+    of the campaign; 0 means no limit. `generate_share`: how many of the programs are made afresh rather than mutated.
+    `compare_share`: the share of CPU that goes to compared programs. The LLM's server, key and limits come from
+    the environment only, so that no file of a campaign can hold a secret.
+    """
+
+    seed: int = 0
+    jobs: int = 1
+    time: float = 0.0
+    programs: int = 0
+    cpu_seconds: float = 0.0
+    seeds: tuple[str, ...] = ()
+    no_seeds: bool = False
+    deterministic: bool = False
+    target: str = "inductor"
+    preload: tuple[str, ...] = ()
+    plugin: tuple[str, ...] = ()
+    stop_on: str = ""
+    generate_share: float = 0.35
+    compare_share: float = 0.5
+    batch: int = 8
+    timeout: float = 30.0
+    features_off: tuple[str, ...] = ()
+    llm_model: str = ""
+    no_llm: bool = False
+
+    def to_toml(self) -> str:
+        """One `key = value` line a field. JSON's strings, numbers, arrays and booleans are TOML's too."""
+        lines = ["# The options that this campaign ran with; `fuzzgraph fuzz --config FILE` takes such a file."]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            value = list(value) if isinstance(value, tuple) else value
+            lines.append(f"{field.name} = {json.dumps(value)}")
+        return "\n".join(lines) + "\n"
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The options that the file sets, checked. Raises UsageError naming the file and the key."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(error.strerror or str(error), where=str(path)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"not a TOML file: {error}", where=str(path)) from error
+    defaults = Config()
+    known = {field.name for field in fields(Config)}
+    for key, value in values.items():
+        if key not in known:
+            raise UsageError(f"unknown option {key!r}", where=str(path), hint=f"known: {', '.join(sorted(known))}")
+        values[key] = _checked(path, key, value, getattr(defaults, key))
+    return values
+
+
+def _checked(path: Path, key: str, value: Any, default: Any) -> Any:
+    if isinstance(default, tuple) and isinstance(value, list) and all(isinstance(v, str) for v in value):
+        return tuple(value)
+    if isinstance(default, float) and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is type(default):
+        return value
+    kind = {"tuple": "a list of strings", "float": "a number", "int": "a whole number", "bool": "true or false"}
+    name = type(default).__name__
+    raise UsageError(f"{key} must be {kind.get(name, 'a string')}, not {value!r}", where=str(path))
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of `8h`, `30m`, `45s`, `1h30m` or a plain number. Raises UsageError."""
+    units = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
+    rest, total = text.strip().lower(), 0.0
+    while rest:
+        digits = 0
+        while digits < len(rest) and (rest[digits].isdigit() or rest[digits] == "."):
+            digits += 1
+        unit = rest[digits : digits + 1] or "s"
+        try:
+            total += float(rest[:digits]) * units[unit]
+        except (ValueError, KeyError):
+            raise UsageError(f"{text!r} is no duration", hint="such as 8h, 30m, 90s or 1h30m") from None
+        rest = rest[digits + 1 :]
+    if total <= 0:
+        raise UsageError(f"{text!r} is no duration", hint="such as 8h, 30m, 90s or 1h30m")
+    return total
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))

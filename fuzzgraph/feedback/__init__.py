@@ -1,0 +1,1 @@
+"""What is new about an execution: features, their ids, and how rare each is."""

@@ -1,0 +1,90 @@
+"""The key of a failure: equal for failures that are most likely one bug."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fuzzgraph.execution.protocol import Failure
+from fuzzgraph.ir.program import Program, op_of
+from fuzzgraph.ir.types import TensorType
+
+# The innermost frames of a stack say where it broke; those further out say how the program got there. Three: the
+# innermost alone is often a shared helper that raises for many callers.
+FRAMES = 3
+CPP = "cpp"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """`text` is the key, `title` one line for people, `kind` the oracle and what it saw."""
+
+    kind: str
+    text: str
+    title: str
+
+    @property
+    def id(self) -> str:
+        """A name for the finding's folder: a function of the key alone."""
+        words = re.sub(r"[^a-z0-9]+", "-", self.kind.lower()).strip("-")
+        return f"{words}-{hashlib.sha256(self.text.encode()).hexdigest()[:10]}"
+
+
+def signature(failure: Failure, program: Program) -> Signature:
+    """Crashes go by exception type, stage and innermost torch frames; C++ compile errors by the compiler's first error
+    line, since their frames are all alike; everything else (wrong values, deaths without a stack) by what the oracle
+    saw, the set of operators, and the dtypes that go in.
+    """
+    kind = f"{failure.oracle} {failure.kind}" if failure.kind != failure.oracle else failure.kind
+    if failure.stage == CPP and failure.message:
+        line = normal_line(failure.message)
+        return Signature(kind, f"{kind}|{failure.exc_type}|{CPP}|{line}", f"C++ compile error: {line}")
+    if failure.frames:
+        frames = [normal_frame(frame) for frame in failure.frames[-FRAMES:]]
+        title = f"{failure.exc_type} in {failure.stage} ({frames[-1]}): {failure.message}"
+        return Signature(kind, "|".join([kind, failure.exc_type, failure.stage, *frames]), _short(title))
+    operators, dtypes = operator_set(program), input_dtypes(program)
+    where = "|".join([kind, failure.exc_type, failure.stage])
+    what = failure.exc_type or kind
+    title = f"{what} in {failure.stage}: {' '.join(operators)} on {' '.join(dtypes) or 'no tensor'}"
+    return Signature(kind, f"{where}|{' '.join(operators)}|{' '.join(dtypes)}", _short(title))
+
+
+def signatures(failures: Sequence[Failure], program: Program) -> list[Signature]:
+    """One for each distinct key, in the order of the failures."""
+    found: dict[str, Signature] = {}
+    for failure in failures:
+        made = signature(failure, program)
+        found.setdefault(made.text, made)
+    return list(found.values())
+
+
+def operator_set(program: Program) -> list[str]:
+    return sorted({op_of(node) for node in program.nodes()})
+
+
+def input_dtypes(program: Program) -> list[str]:
+    specs = (*program.inputs, *program.constants)
+    return sorted({spec.type.dtype for spec in specs if isinstance(spec.type, TensorType)})
+
+
+def normal_frame(frame: str) -> str:
+    """Without line numbers and generated names, so that it holds across versions and programs."""
+    frame = re.sub(r":\d+(?=:|$)", "", frame)
+    return re.sub(r"0x[0-9a-f]+|(?<=_)\d+\b|<eval_with_key>\.\d+", "N", frame)
+
+
+def normal_line(line: str) -> str:
+    """A compiler's error line without paths, positions, and the numbers of temporaries; types stay as they are."""
+    line = line.strip().splitlines()[0] if line.strip() else ""
+    line = re.sub(r"^.*?:\d+:\d+: ", "", line)
+    line = re.sub(r"(?:/[\w.+-]+)+/", "", line)
+    line = line.replace("\u2018", "'").replace("\u2019", "'")
+    return re.sub(r"\b(tmp|buf|arg|x|i|ks|ps|cpp_fused\w*?_)\d+\b", r"\1N", line)
+
+
+def _short(text: str, limit: int = 200) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."
