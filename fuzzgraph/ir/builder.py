@@ -33,7 +33,9 @@ from .program import (
     Region,
     RunOptions,
     State,
+    bare_types_in,
     root_of,
+    rooted_types_in,
     type_of,
     types_in,
 )  # fmt: skip
@@ -246,13 +248,13 @@ class FunctionBuilder:
         """The type that this call would have here. Raises Rejected."""
         if op in OPAQUE:
             return AnyType()
-        plain_args, plain_kwargs = types_in(args), types_in(kwargs)
+        plain_args, plain_kwargs = bare_types_in(args), bare_types_in(kwargs)
         if _opaque(plain_args) or _opaque(plain_kwargs):
             return AnyType()
         if op == "getitem":
-            return _item(plain_args)
+            return _item(types_in(args))
         if self.owner.check is not None:
-            reason = self.owner.check(op, plain_args, plain_kwargs)
+            reason = self.owner.check(op, rooted_types_in(args), rooted_types_in(kwargs))
             if reason:
                 raise Rejected(f"{op}: {reason}")
         if self.owner.infer is None:

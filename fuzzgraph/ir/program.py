@@ -224,6 +224,20 @@ def types_in(args: Any) -> Any:
     return map_arg(args, cast("Callable[[fx.Node], Any]", type_of))
 
 
+def rooted_types_in(args: Any) -> Any:
+    """As types_in, with `alias` the root for every tensor, roots themselves included: what the grammar's check takes."""
+    return map_arg(args, lambda n: _with_alias(type_of(n), root_of(n)))
+
+
+def bare_types_in(args: Any) -> Any:
+    """As types_in, without aliases, whose names say nothing to type inference."""
+    return map_arg(args, lambda n: _with_alias(type_of(n), None))
+
+
+def _with_alias(kind: Type, alias: str | None) -> Type:
+    return kind.with_(alias=alias) if isinstance(kind, TensorType) else kind
+
+
 def root_of(node: fx.Node) -> str:
     """Name of the value whose storage a node's tensor lives in."""
     kind = type_of(node)

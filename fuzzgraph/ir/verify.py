@@ -11,7 +11,7 @@ from torch.fx.node import map_arg
 from . import values
 from .builder import Check, _opaque
 from .builtins import BUILTINS
-from .program import CONTEXTS, Function, InputSpec, Program, Ref, type_of, types_in
+from .program import CONTEXTS, Function, InputSpec, Program, Ref, rooted_types_in, type_of, types_in
 from .types import DTYPES, AnyType, SequenceType, TensorType
 
 STATE_KINDS = ("list", "dict", "object", "global")
@@ -120,7 +120,7 @@ def _call(node: fx.Node, check: Check | None) -> Iterator[str]:
             yield f"{node.name}: item {index} of {len(sequence.items)}"
     if op in BUILTINS or check is None:
         return
-    args, kwargs = types_in(node.args), types_in(node.kwargs)
+    args, kwargs = rooted_types_in(node.args), rooted_types_in(node.kwargs)
     if _opaque(args) or _opaque(kwargs):
         return
     reason = check(op, args, kwargs)
