@@ -225,7 +225,7 @@ def types_in(args: Any) -> Any:
 
 
 def rooted_types_in(args: Any) -> Any:
-    """As types_in, with `alias` the root for every tensor, roots themselves included: what the grammar's check takes."""
+    """As types_in, but `alias` is the root of every tensor, a root's own too: what the grammar's check takes."""
     return map_arg(args, lambda n: _with_alias(type_of(n), root_of(n)))
 
 
@@ -234,7 +234,7 @@ def bare_types_in(args: Any) -> Any:
     return map_arg(args, lambda n: _with_alias(type_of(n), None))
 
 
-def _with_alias(kind: Type, alias: str | None) -> Type:
+def _with_alias(kind: Type, alias: str | None) -> Any:
     return kind.with_(alias=alias) if isinstance(kind, TensorType) else kind
 
 
