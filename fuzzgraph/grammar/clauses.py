@@ -1,0 +1,421 @@
+"""From the parse tree of a rule to `Rule` objects: the operators that it names, and their in-place variants."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import lark
+
+from ..errors import RuleError
+from . import attributes, matching
+from .dtypes import CLASSES, DTypes, can_cast
+from .expressions import FUNCTIONS, compile_expression, is_global
+from .model import (
+    MISSING,
+    Alias,
+    AttributeSpec,
+    Condition,
+    Dim,
+    Env,
+    Expr,
+    Param,
+    ResultItem,
+    Shape,
+    Spec,
+    TensorSpec,
+    Upstream,
+    ValuesSpec,
+)
+from .rule import Rule
+from .spelling import STANDARD, STATEMENTS
+from .wants import DOMAINS
+
+TAGS = frozenset(
+    "random discontinuous index_valued uninitialized inplace view exact reduction unstable nondeterministic".split()
+)
+ASPECTS = frozenset("dtype shape stride alias fake eager".split())
+_LITERALS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
+
+
+@dataclass
+class _Draft:
+    """What the clauses of one rule said so far."""
+
+    signature: list[tuple[str, bool]]
+    params: dict[str, Param] = field(default_factory=dict)
+    variables: dict[str, DTypes] = field(default_factory=dict)
+    shapes: set[str] = field(default_factory=set)
+    conditions: list[Condition] = field(default_factory=list)
+    result: tuple[ResultItem, ...] | None = None
+    result_tuple: bool = False
+    alias: Alias | None = None
+    inplace: tuple[str, str] | None = None
+    out: str | None = None
+    spellings: dict[str, str] = field(default_factory=dict)
+    weight: float = 1.0
+    tags: set[str] = field(default_factory=set)
+    sampler: Any = None
+    checker: Any = None
+    upstream: list[Upstream] = field(default_factory=list)
+
+
+class RuleReader:
+    """Reads the rules of one file."""
+
+    def __init__(self, text: str, path: Path) -> None:
+        self.text, self.path = text, path
+        self._modules: dict[str, ModuleType] = {}
+
+    def rules(self, node: Any) -> Iterator[Rule]:
+        """The rules of one `op` block: one for each operator that it names, and for each in-place variant."""
+        heads = [c for c in node.children if c.data == "opname"]
+        rest = [c for c in node.children if c.data != "opname"]
+        signature = self._signature(rest[0]) if rest and rest[0].data == "params" else []
+        draft = _Draft(signature)
+        for clause in rest[1:] if rest and rest[0].data == "params" else rest:
+            _HANDLERS[clause.data](self, draft, clause)
+        for name, _ in signature:
+            if name not in draft.params:
+                self._fail(node, f"parameter {name!r} is not described", f"add a line '{name} : ...'")
+        self._check_names(draft)
+        for head in heads:
+            yield from self._variants(draft, self._text(head), self._where(head), head)
+
+    # ---- places and text
+
+    def _where(self, node: Any) -> str:
+        meta = node.meta if isinstance(node, lark.Tree) else node
+        return f"{self.path.name}:{meta.line}:{meta.column}"
+
+    def _fail(self, node: Any, message: str, hint: str = "") -> None:
+        raise RuleError(message, self._where(node), hint)
+
+    def _text(self, node: Any) -> str:
+        if isinstance(node, lark.Token):
+            return str(node)
+        return self.text[node.meta.start_pos : node.meta.end_pos]
+
+    def _expr(self, node: Any) -> Expr:
+        try:
+            return compile_expression(self._text(node), self._where(node))
+        except SyntaxError as error:
+            raise RuleError(f"not an expression: {error.msg}", self._where(node)) from None
+
+    def _literal(self, node: Any) -> Any:
+        text = self._text(node)
+        if text in _LITERALS:
+            return _LITERALS[text]
+        return eval(text, {"__builtins__": {}, "complex": complex, **_LITERALS})  # noqa: S307 (literals only)
+
+    # ---- clauses
+
+    def _signature(self, node: Any) -> list[tuple[str, bool]]:
+        found: list[tuple[str, bool]] = []
+        keyword_only = False
+        for child in node.children:
+            if isinstance(child, lark.Token):
+                keyword_only = True
+                continue
+            name = self._text(child)
+            if name in dict(found):
+                self._fail(child, f"parameter {name!r} is named twice")
+            found.append((name, keyword_only))
+        return found
+
+    def _operand(self, draft: _Draft, node: Any) -> None:
+        name_node, *rest = node.children
+        *spec_nodes, default, rare = rest
+        name = self._text(name_node)
+        keywords = dict(draft.signature)
+        if name not in keywords:
+            self._fail(name_node, f"{name!r} is not a parameter", f"the signature has {', '.join(keywords) or 'none'}")
+        if name in draft.params:
+            self._fail(name_node, f"{name!r} is described twice")
+        specs = tuple(self._spec(draft, s) for s in spec_nodes)
+        value = MISSING if default is None else self._literal(default.children[0])
+        if rare is not None and default is None:
+            self._fail(name_node, "a rare parameter needs a default", "write '= value rare'")
+        draft.params[name] = Param(name, specs, value, rare is not None, keywords[name])
+
+    def _where_clause(self, draft: _Draft, node: Any) -> None:
+        expr = self._expr(node.children[0])
+        reason = str(node.children[1])[1:-1] if node.children[1] is not None else f"needs {expr.source}"
+        draft.conditions.append(Condition(expr, reason, expr.names))
+
+    def _result(self, draft: _Draft, node: Any) -> None:
+        draft.result = tuple(self._item(item) for item in node.children)
+        draft.result_tuple = len(node.children) > 1
+
+    def _item(self, node: Any) -> ResultItem:
+        name, args, dims = node.children
+        call = f"{name}({self._text(args)})" if args is not None else str(name)
+        if str(name) in CLASSES:
+            call = repr(str(name))
+        where = self._where(node)
+        shape = compile_expression(f"[{self._text(dims) if dims is not None else ''}]", where)
+        return ResultItem(compile_expression(call, where), shape)
+
+    def _alias(self, draft: _Draft, node: Any) -> None:
+        draft.alias = Alias(self._text(node.children[0]), node.children[1] is not None)
+        draft.tags.add("view")
+
+    def _inplace(self, draft: _Draft, node: Any) -> None:
+        name, template = node.children
+        draft.inplace = ("" if name is None else self._text(name), "" if template is None else str(template)[1:-1])
+
+    def _out(self, draft: _Draft, node: Any) -> None:
+        draft.out = "exact" if node.children[0] is not None else "cast"
+
+    def _spell(self, draft: _Draft, node: Any) -> None:
+        for spelling in node.children:
+            name, template = str(spelling.children[0]), spelling.children[1]
+            if template is None and name not in (*STANDARD, "nokeywords"):
+                self._fail(spelling, f"spelling {name!r} needs a template", 'such as operator "{0} + {1}"')
+            if template is None or name not in draft.spellings:
+                draft.spellings[name] = "" if template is None else str(template)[1:-1]
+            else:
+                self._fail(spelling, f"spelling {name!r} is given twice")
+
+    def _weight(self, draft: _Draft, node: Any) -> None:
+        draft.weight = float(self._text(node.children[0]))
+
+    def _tags(self, draft: _Draft, node: Any) -> None:
+        for tag in node.children:
+            if str(tag) not in TAGS:
+                self._fail(tag, f"unknown tag {str(tag)!r}", f"one of {', '.join(sorted(TAGS))}")
+            draft.tags.add(str(tag))
+
+    def _sample(self, draft: _Draft, node: Any) -> None:
+        file, name = map(str, node.children)
+        module = self._module(file, node)
+        draft.sampler = getattr(module, name, None)
+        draft.checker = getattr(module, f"check_{name}", None)
+        if draft.sampler is None and draft.checker is None:
+            self._fail(node, f"{file} has neither {name} nor check_{name}")
+
+    def _upstream(self, draft: _Draft, node: Any) -> None:
+        *aspects, reason = node.children
+        for aspect in aspects:
+            if str(aspect) not in ASPECTS:
+                self._fail(aspect, f"unknown aspect {str(aspect)!r}", f"one of {', '.join(sorted(ASPECTS))}")
+        draft.upstream.append(Upstream(frozenset(map(str, aspects)), str(reason)[1:-1]))
+
+    def _module(self, file: str, node: Any) -> ModuleType:
+        if file not in self._modules:
+            path = self.path.parent / file
+            if not path.is_file():
+                self._fail(node, f"there is no {file} beside {self.path.name}")
+            self._modules[file] = import_file(path)
+        return self._modules[file]
+
+    # ---- operands
+
+    def _spec(self, draft: _Draft, node: Any) -> Spec:
+        if node.data == "attribute":
+            return self._attribute(node)
+        children = [c for c in node.children if c is not None]
+        count: tuple[int, int] | None = None
+        if node.data == "tensors":
+            low, high = (int(c) for c in children if isinstance(c, lark.Token))
+            count = (low, high)
+        trees = [c for c in children if isinstance(c, lark.Tree)]
+        variable, dtypes = None, CLASSES["any"]
+        shape = None
+        flags: dict[str, Any] = {}
+        for tree in trees:
+            if tree.data in ("dtype_name", "dtype_class"):
+                variable, dtypes = self._dtypes(draft, tree)
+            elif tree.data == "shape":
+                shape = self._shape(draft, tree)
+            elif tree.data == "values":
+                flags["values"] = self._values(tree)
+            else:
+                flags[tree.data] = True
+        return TensorSpec(variable, dtypes, shape, count=count, **flags)
+
+    def _dtypes(self, draft: _Draft, node: Any) -> tuple[str | None, DTypes]:
+        if node.data == "dtype_class":
+            return None, self._class(node.children[0])
+        name, expr = node.children
+        if str(name) in CLASSES:
+            if expr is not None:
+                self._fail(name, f"{str(name)!r} is a dtype class, not a variable")
+            return None, CLASSES[str(name)]
+        if expr is not None:
+            if str(name) in draft.variables:
+                self._fail(name, f"dtype variable {str(name)!r} already has a class")
+            draft.variables[str(name)] = self._class(expr)
+        if str(name) not in draft.variables:
+            self._fail(name, f"unknown dtype class {str(name)!r}", f"a variable's first use gives its class: {name}:any")
+        return str(name), draft.variables[str(name)]
+
+    def _class(self, node: Any) -> DTypes:
+        names = [c for c in node.children if c.type == "NAME"]
+        signs = ["+", *(str(c) for c in node.children if c.type != "NAME")]
+        found = DTypes()
+        for sign, name in zip(signs, names, strict=True):
+            if str(name) not in CLASSES:
+                self._fail(name, f"unknown dtype class {str(name)!r}", f"one of {', '.join(CLASSES)}")
+            found = found + CLASSES[str(name)] if sign == "+" else found - CLASSES[str(name)]
+        return found
+
+    def _shape(self, draft: _Draft, node: Any) -> Shape:
+        dims = [self._dim(draft, c) for c in node.children if c is not None]
+        stars = [i for i, d in enumerate(dims) if d.star]
+        if len(stars) > 1:
+            self._fail(node, "a shape pattern may have one *variable only")
+        at = stars[0] if stars else len(dims)
+        return Shape(tuple(dims[:at]), dims[at] if stars else None, tuple(dims[at + 1 :]))
+
+    def _dim(self, draft: _Draft, node: Any) -> Dim:
+        if node.data == "dim_size":
+            return Dim(size=int(node.children[0]))
+        if node.data == "dim_variable":
+            draft.shapes.add(str(node.children[0]))
+            return Dim(str(node.children[0]))
+        _, name, low, high = node.children
+        draft.shapes.add(str(name))
+        return Dim(str(name), star=True, low=int(low or 0), high=int(high or 5))
+
+    def _values(self, node: Any) -> ValuesSpec:
+        name, args = node.children
+        if str(name) not in DOMAINS:
+            self._fail(name, f"unknown value domain {str(name)!r}", f"one of {', '.join(DOMAINS)}")
+        return ValuesSpec(str(name), self._args(args))
+
+    def _args(self, node: Any) -> tuple[Expr, ...]:
+        return () if node is None else tuple(self._expr(c) for c in node.children)
+
+    def _attribute(self, node: Any) -> AttributeSpec:
+        name, args, *values = node.children
+        if str(name) not in attributes.KINDS:
+            self._fail(name, f"unknown attribute kind {str(name)!r}", f"one of tensor, tensors, {', '.join(attributes.KINDS)}")
+        return AttributeSpec(str(name), self._args(args), tuple(self._literal(v) for v in values if v is not None))
+
+    def _check_names(self, draft: _Draft) -> None:
+        """All names in expressions are known; preconditions wait for the variables among them."""
+        known = {*draft.params, *draft.variables, *draft.shapes}
+        draft.conditions = [replace(c, names=c.names & known) for c in draft.conditions]
+        exprs = [c.expr for c in draft.conditions]
+        for item in draft.result or ():
+            exprs += [item.dtype, item.shape]
+        for param in draft.params.values():
+            for spec in param.specs:
+                exprs += spec.args if isinstance(spec, AttributeSpec) else spec.values.args if spec.values else ()
+        for expr in exprs:
+            if unknown := sorted(n for n in expr.names - known if not is_global(n)):
+                hint = f"known: {', '.join(sorted(known))}; functions: {', '.join(sorted(FUNCTIONS))}"
+                raise RuleError(f"unknown name {unknown[0]!r} in '{expr.source}'", expr.where, hint)
+
+    # ---- rules
+
+    def _variants(self, draft: _Draft, op: str, where: str, head: Any) -> Iterator[Rule]:
+        params = tuple(draft.params[name] for name, _ in draft.signature)
+        order = tuple(draft.params)
+        conditions = list(draft.conditions)
+        inplace_op = None
+        if draft.inplace is not None:
+            inplace_op = draft.inplace[0] or f"Tensor.{op.rpartition('.')[2]}_"
+            if draft.result is None:
+                self._fail(head, f"{op}: an in-place variant needs a result clause")
+        if draft.out is not None:
+            if draft.result is None or draft.result_tuple:
+                self._fail(head, f"{op}: an out= variant needs a result clause with one tensor")
+            params, order = self._with_out(draft, params, order, conditions)
+        spellings = draft.spellings
+        own = op.startswith("Tensor.")
+        written = any(Rule.writes(p) for p in params if p.name != "out")
+        yield Rule(
+            op, self.path.stem, where, params, order, tuple(conditions), draft.result, draft.result_tuple, draft.alias,
+            frozenset(draft.tags), draft.weight, _spellings(spellings, ["method"] if own else ["function"]),
+            inplace_op, None, draft.out == "exact", draft.sampler, draft.checker, tuple(draft.upstream),
+        )  # fmt: skip
+        if inplace_op is not None and draft.inplace is not None and not written:
+            yield self._inplace_rule(draft, op, inplace_op, draft.inplace[1], where)
+
+    def _with_out(
+        self, draft: _Draft, params: tuple[Param, ...], order: tuple[str, ...], conditions: list[Condition]
+    ) -> tuple[tuple[Param, ...], tuple[str, ...]]:
+        assert draft.result is not None
+        item = draft.result[0]
+        pointwise = any(isinstance(s, TensorSpec) and s.broadcast for p in params for s in p.specs)
+        spec = TensorSpec(None, CLASSES["any"], None, broadcast=pointwise, written=True)
+        exact = draft.out == "exact"
+
+        def holds(env: Env) -> bool:
+            out = env["out"]
+            if out is None:
+                return True
+            dtype, shape = str(item.dtype(env)), tuple(item.shape(env))
+            return (dtype == out.dtype if exact else can_cast(dtype, out.dtype)) and shape == out.shape
+
+        names = frozenset({"out", *draft.params})
+        conditions.append(Condition(Expr("out", holds), "the result does not fit out=", names))
+        return (*params, Param("out", (spec,), None, True, True)), (*order, "out")
+
+    def _inplace_rule(self, draft: _Draft, op: str, inplace_op: str, template: str, where: str) -> Rule:
+        assert draft.result is not None
+        item = draft.result[0]
+        name = draft.signature[0][0]
+        first = draft.params[name]
+        specs = tuple(replace(s, written=True) for s in first.specs if isinstance(s, TensorSpec))
+        params = tuple(
+            replace(first, specs=specs, default=MISSING) if n == name else draft.params[n] for n, _ in draft.signature
+        )
+
+        def holds(env: Env) -> bool:
+            return matching.inplace_fits(str(item.dtype(env)), tuple(item.shape(env)), env[name])
+
+        names = (item.dtype.names | item.shape.names) & {*draft.params, *draft.variables, *draft.shapes} | {name}
+        fits = Condition(Expr("in place", holds), f"the result does not fit {name}", names)
+        spellings = {k: v for k, v in draft.spellings.items() if k in STANDARD or k == "nokeywords"}
+        if template:
+            spellings["augmented"] = "{0} " + template + " {1}"
+        target = compile_expression(f"{name}.dtype", where), compile_expression(f"{name}.shape", where)
+        return Rule(
+            inplace_op, self.path.stem, where, params, tuple(draft.params), (*draft.conditions, fits),
+            (ResultItem(*target),), False, Alias(name), frozenset({*draft.tags, "inplace"}), draft.weight,
+            _spellings(spellings, ["method"]), None, op, False, draft.sampler, draft.checker, tuple(draft.upstream),
+        )  # fmt: skip
+
+
+def _spellings(given: dict[str, str], first: list[str]) -> dict[str, str]:
+    """The spellings of a rule: the plain one first, keywords unless the rule says they do not work."""
+    names = {name: "" for name in first}
+    names |= {k: v for k, v in given.items() if k != "nokeywords"}
+    if "nokeywords" not in given and not STATEMENTS & (given.keys() - {"augmented"}):
+        names["keywords"] = ""
+    return names
+
+
+def import_file(path: Path) -> ModuleType:
+    """Import the Python file at `path` under a name of its own. Raises RuleError where it does not import."""
+    name = f"fuzzgraph_rules_{path.stem}_{abs(hash(str(path)))}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise RuleError(f"does not import: {type(error).__name__}: {error}", path.name) from error
+    return module
+
+
+_HANDLERS: dict[str, Callable[[RuleReader, _Draft, Any], None]] = {
+    "operand": RuleReader._operand,
+    "where": RuleReader._where_clause,
+    "result": RuleReader._result,
+    "alias": RuleReader._alias,
+    "inplace": RuleReader._inplace,
+    "out": RuleReader._out,
+    "spell": RuleReader._spell,
+    "weight": RuleReader._weight,
+    "tags": RuleReader._tags,
+    "sample": RuleReader._sample,
+    "upstream": RuleReader._upstream,
+}
