@@ -1,0 +1,27 @@
+"""Where the data that fuzzgraph ships lies: the grammar and the seed corpus."""
+
+from pathlib import Path
+from typing import Literal
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def checkout_root() -> Path | None:
+    """Return the root of the checkout that this package lies in, or None if the package is installed."""
+    root = _PACKAGE.parent
+    if (root / "pyproject.toml").is_file() and (root / "harness" / "__init__.py").is_file():
+        return root
+    return None
+
+
+def data_dir(name: Literal["grammar", "corpus"]) -> Path:
+    """Return the folder with the shipped grammar or corpus: an absolute path of a folder that exists.
+
+    In a checkout that is the top-level folder, so that an edit counts at once; in an installed package,
+    the copy inside it. Nothing may be written there. Raises FileNotFoundError if it is missing.
+    """
+    root = checkout_root()
+    home = _PACKAGE / "_data" / name if root is None else root / name
+    if not home.is_dir():
+        raise FileNotFoundError(f"fuzzgraph's {name} folder is missing: {home}")
+    return home
