@@ -44,7 +44,8 @@ def judge_usage(reported: Any, prompt: str, reply: str, allowance: int) -> Usage
     highest = sizes[0] + OVERHEAD, max(sizes[1] + OVERHEAD, allowance)
     for number, size, high in zip(numbers, sizes, highest, strict=True):
         if type(number) is not int or not size // 16 <= number <= high:
-            return Usage(estimate(prompt) + OVERHEAD, estimate(reply), True)
+            # A server that keeps to the limit, as those without usage do, bills no more than that for the reply.
+            return Usage(estimate(prompt) + OVERHEAD, min(estimate(reply), allowance), True)
     return Usage(numbers[0] or 0, numbers[1] or 0, False)
 
 

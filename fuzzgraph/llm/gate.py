@@ -8,6 +8,7 @@ inference, which calls operators, sees it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from typing import Any, Protocol
 
@@ -22,6 +23,9 @@ from .proposer import Refused
 # A program that is larger is slow in every run, whatever it finds; real bugs need two operators.
 MAX_NODES = 40
 MAX_ELEMENTS = 1 << 22
+
+# The operator of a statement, for texts that cannot be parsed.
+STATEMENT = re.compile(r"^\s*\w+\s*(?::[^=\n]*)?=\s*([A-Za-z_][\w.]*)\(", re.MULTILINE)
 
 
 class Book(Protocol):
@@ -58,7 +62,7 @@ class Gate:
         try:
             program = ir_text.parse(text, judge, judge.check, "<proposal>")
         except ProgramError as error:
-            raise Refused(judge.refused or _kind(error), str(error)) from None
+            raise Refused(judge.refused or self._kind(text), str(error)) from None
         self._operators(program)
         self._literals(program)
         self._size(program)
@@ -69,6 +73,11 @@ class Gate:
 
     def verify(self, program: Program) -> list[str]:
         return verify(program, self._book.check)
+
+    def _kind(self, text: str) -> str:
+        """Why a text was refused that came before no judge. For statistics only."""
+        unknown = set(STATEMENT.findall(text)) - self._builtins - set(self._book.rules)
+        return "unknown operator" if unknown and text.lstrip().startswith("fuzzgraph") else "syntax"
 
     def _operators(self, program: Program) -> None:
         for node in program.nodes():
@@ -134,11 +143,6 @@ class _Judge:
         if inferred.type is None:
             self.refused = "type error"
         return inferred
-
-
-def _kind(error: ProgramError) -> str:
-    # For statistics only: operators that torch lacks are refused before any judge hears of them.
-    return "unknown operator" if error.message.startswith("unknown operator") else "syntax"
 
 
 def _specs(program: Program) -> tuple[InputSpec, ...]:

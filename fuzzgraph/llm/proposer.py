@@ -199,7 +199,7 @@ class Proposer:
         text = reply.candidates.texts[len(reply.verdicts)]
         self._counts["programs"] += 1
         try:
-            program = self._admit(text)
+            program = self._admit(text, reply.answer.exposed)
         except Refused as refusal:
             self._refused[refusal.reason] += 1
             reply.verdicts.append(refusal.reason)
@@ -209,11 +209,11 @@ class Proposer:
         job = reply.answer.job
         return Proposal(program, job.parent, text, self.config.model, PROMPT_VERSION, reply.number)
 
-    def _admit(self, text: str) -> Program:
-        """The program of a text. Raises Refused."""
+    def _admit(self, text: str, exposed: bool) -> Program:
+        """The program of a text, which has a mark in the key's place where the reply was `exposed`. Raises Refused."""
         if len(text) > MAX_PROGRAM:
             raise Refused("too long")
-        if self._scrubber.holds(text) or MARK in text:
+        if exposed and MARK in text:
             raise Refused("holds the key")
         try:
             program = self._parse(text)

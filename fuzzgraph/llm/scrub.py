@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
+import string
 import urllib.parse
 from collections.abc import Iterable
 
@@ -16,6 +17,9 @@ RUN = 8
 # Shorter "keys" are the placeholders that local servers ask for (`EMPTY`, `x`): no secrets, and too common in
 # text.
 SHORTEST = 6
+
+# `str.lower` changes the length of some texts, and secrets are ASCII or compared as they are.
+_LOWER = {ord(c): c.lower() for c in string.ascii_uppercase}
 
 
 class Secret:
@@ -49,7 +53,7 @@ class Scrubber:
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        forms = {form.lower() for secret in secrets if len(secret) >= SHORTEST for form in _encodings(secret)}
+        forms = {form.translate(_LOWER) for secret in secrets if len(secret) >= SHORTEST for form in _encodings(secret)}
         self._whole = sorted((f for f in forms if len(f) < RUN), key=len, reverse=True)
         self._runs = {form[i : i + RUN] for form in forms for i in range(len(form) - RUN + 1)}
 
@@ -65,8 +69,7 @@ class Scrubber:
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Disjoint spans of secret text, in order."""
-        # Lower-casing may change the length of some letters; those texts are compared as they are.
-        lower = text.lower() if text.isascii() or len(text.lower()) == len(text) else text
+        lower = text.translate(_LOWER)
         found: list[tuple[int, int]] = []
         if self._runs:
             found += [(i, i + RUN) for i in range(len(lower) - RUN + 1) if lower[i : i + RUN] in self._runs]
