@@ -120,6 +120,11 @@ def known(*values: Any) -> bool:
     return not any(isinstance(v, ScalarType) for v in values)
 
 
+def pick(condition: Any, first: Any, second: Any) -> Any:
+    """`first` where the condition holds, else `second`: a result's dtype is a call, not a conditional."""
+    return first if condition else second
+
+
 def loss_shape(shape: Any, reduction: str) -> Ints:
     """Shape of a loss: all of it without a reduction, else rank 0."""
     return shape_of(shape) if reduction == "none" else ()
@@ -129,7 +134,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         broadcast, is_tensor, has_tensor, kind, wrap, dims_of, reduced, size_at, replaced, without, swapped, product,
-        distinct, known, loss_shape, dtypes.promote, dtypes.can_cast, dtypes.floating, dtypes.real_of,
+        distinct, known, loss_shape, pick, dtypes.promote, dtypes.can_cast, dtypes.floating, dtypes.real_of,
         dtypes.complex_of, dtypes.summed, dtypes.fits, len, min, max, abs, sum, tuple, sorted,
     )
 }  # fmt: skip
