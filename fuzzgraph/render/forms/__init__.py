@@ -1,0 +1,99 @@
+"""Forms: Python constructs around a region of a function. Each file in this folder defines one class.
+
+A form is found by presence: the class that `@form` decorates. See `no_grad.py` for a small one.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Protocol
+
+from ...errors import FuzzgraphError
+
+
+@dataclass(frozen=True)
+class Block:
+    """A region to be written: its statements and what crosses its border.
+
+    `reads` are names from outside that the statements use, `results` names made inside that are used behind the
+    region, `rebinds` names from outside that a statement binds anew (`x += 1`), `globals` those at module level
+    that are bound anew. `fresh(stem)` makes an unused name.
+    """
+
+    lines: tuple[str, ...]
+    args: tuple[Any, ...]
+    reads: tuple[str, ...]
+    results: tuple[str, ...]
+    rebinds: tuple[str, ...]
+    globals: tuple[str, ...]
+    fresh: Callable[[str], str]
+
+
+class Form(Protocol):
+    """What a form file supplies. `name` is what programs say, `weight` how often generators choose it."""
+
+    name: str
+    weight: float
+
+    def problem(self, args: tuple[Any, ...]) -> str | None:
+        """Why the form does not take these arguments, or None."""
+        ...
+
+    def sample(self, rng: Random) -> tuple[Any, ...]:
+        """Arguments that `problem` accepts; equal rng states give equal arguments."""
+        ...
+
+    def write(self, block: Block) -> list[str]:
+        """The lines of the construct; behind them all of `block.results` are bound as if it were not there."""
+        ...
+
+
+def form(cls: type[Any]) -> type[Any]:
+    """Mark a class as the form of its file."""
+    cls._is_form = True
+    return cls
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    """The lines one level deeper; lines inside a multi-line literal move too, which changes no value of ours."""
+    return [f"    {line}" if line else "" for line in lines]
+
+
+def load_forms(extra: Iterable[Path] = ()) -> dict[str, Form]:
+    """The shipped forms and those of the `extra` folders, by name. Raises FuzzgraphError naming a broken file."""
+    return _load(tuple(Path(p) for p in extra))
+
+
+@functools.cache
+def _load(extra: tuple[Path, ...]) -> dict[str, Form]:
+    found: dict[str, Form] = {}
+    for folder in (Path(__file__).parent, *extra):
+        for info in sorted(pkgutil.iter_modules([str(folder)]), key=lambda i: i.name):
+            made = _form_of(folder / f"{info.name}.py", shipped=folder == Path(__file__).parent)
+            if made.name in found:
+                raise FuzzgraphError(f"a second form {made.name!r}", where=str(folder / f"{info.name}.py"))
+            found[made.name] = made
+    return found
+
+
+def _form_of(path: Path, shipped: bool) -> Form:
+    name = f"{__name__}.{path.stem}" if shipped else f"fuzzgraph_form_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise FuzzgraphError("not a Python file", where=str(path))
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as e:
+        raise FuzzgraphError(f"does not import: {type(e).__name__}: {e}", where=str(path)) from e
+    classes = [c for c in vars(module).values() if isinstance(c, type) and getattr(c, "_is_form", False)]
+    if len(classes) != 1:
+        raise FuzzgraphError(f"defines {len(classes)} forms, expected one class with @form", where=str(path))
+    made: Form = classes[0]()
+    return made

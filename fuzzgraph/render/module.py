@@ -1,0 +1,114 @@
+"""Program to one Python module."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch.fx.node import map_arg
+
+from ..ir.program import Program
+from . import inputs, quote
+from .contexts import all_contexts, context_text
+from .forms import Form, indented, load_forms
+from .function import FunctionWriter
+from .literals import literal
+from .names import Names
+
+if TYPE_CHECKING:
+    from ..grammar import RuleBook
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A module's source and, per call of the script, the names of the nodes in its result, in flattened order."""
+
+    source: str
+    outputs: tuple[tuple[str, ...], ...]
+
+
+def render(program: Program, book: RuleBook | None = None, forms: Mapping[str, Form] | None = None) -> Rendered:
+    """The program as a Python module that imports torch only.
+
+    The module defines `make_inputs()`, the functions, `run(wrap, inputs)` and, for a program with states,
+    `get_states()`. `book` knows the operators' spellings; without it all are written plainly. Equal programs give
+    equal sources. Raises ProgramError for what cannot be written.
+    """
+    parts = module_parts(program, book, load_forms() if forms is None else forms)
+    return Rendered("import torch\n\n\n" + "\n\n\n".join(parts) + "\n", outputs_of(program))
+
+
+def module_parts(
+    program: Program, book: RuleBook | None, forms: Mapping[str, Form], reserved: frozenset[str] = frozenset()
+) -> list[str]:
+    """The definitions of the module in order, each without blank lines around it."""
+    names = Names(program, reserved)
+    factories: dict[str, str] = {}
+    functions = []
+    for function in program.functions:
+        if function.captures:
+            factories[function.name] = names.fresh(f"make_{names.outer[function.name]}")
+        writer = FunctionWriter(function, names, book, forms, factories.get(function.name))
+        functions.append("\n".join(writer.lines()))
+    makers = inputs.InputWriter(program, names, factories)
+    if makers.closures_at_module_level:
+        functions.append("\n".join(makers.closures_at_module_level))
+    script = ["\n".join(makers.lines()), "\n".join(_run(program, names))]
+    if program.states:
+        script.append(_get_states(program, names))
+    return [*functions, *_helpers(script), *script]
+
+
+def outputs_of(program: Program) -> tuple[tuple[str, ...], ...]:
+    found = []
+    for call in program.calls:
+        nodes: list[str] = []
+        map_arg(program.function(call.function).result, lambda n, nodes=nodes: nodes.append(n.name))
+        found.append(tuple(nodes))
+    return tuple(found)
+
+
+def _helpers(parts: list[str]) -> list[str]:
+    """The helpers that the parts call, in alphabetical order."""
+    used = set(re.findall(r"(?<![\w.])(\w+)\(", "\n".join(parts)))
+    return [quote.source(name) for name in sorted(quote.names()) if name in used]
+
+
+def _run(program: Program, names: Names) -> list[str]:
+    lines: list[str] = []
+    wrapped: dict[str, str] = {}
+    alone = len(program.calls) == 1
+    device = program.inputs[0].type.device.split(":")[0] if program.inputs else "cpu"
+    for call in program.calls:
+        function = names.outer[call.function]
+        target = f"wrap({function})"
+        if not alone:
+            if call.function not in wrapped:
+                wrapped[call.function] = names.fresh(f"wrapped_{function}")
+            if call.fresh or f"{wrapped[call.function]} = {target}" not in lines:
+                lines.append(f"{wrapped[call.function]} = {target}")
+            target = wrapped[call.function]
+        made = f"{target}({', '.join(_argument(a, names) for a in call.args)})"
+        body = [f"return [{made}]" if alone else f"results.append({made})"]
+        contexts = [context_text(c, device) for c in all_contexts(call, program.options)]
+        if contexts:
+            body = [f"with {', '.join(contexts)}:", *indented(body)]
+        lines += body
+    if not alone:
+        lines = ["results = []", *lines, "return results"]
+    return ["def run(wrap, inputs):", *indented(lines)]
+
+
+def _argument(value: object, names: Names) -> str:
+    # Keys of the dictionary of inputs are the program's own names.
+    return literal(value, lambda ref: f'inputs["{ref.name}"]')
+
+
+def _get_states(program: Program, names: Names) -> str:
+    def reading(kind: str, name: str) -> str:
+        return f"vars({name})" if kind == "object" else name
+
+    items = [f'"{s.name}": {reading(s.kind, names.outer[s.name])}' for s in program.states]
+    return "def get_states():\n    return {" + ", ".join(items) + "}"
