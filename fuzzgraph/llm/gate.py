@@ -16,7 +16,7 @@ from ..errors import ProgramError
 from ..ir import text as ir_text
 from ..ir.builtins import BUILTINS
 from ..ir.infer import Inference, Inferred
-from ..ir.program import InputSpec, Program, TorchName, op_of, spelling_of
+from ..ir.program import InputSpec, Program, TorchName, op_of
 from ..ir.verify import verify
 from .proposer import Refused
 
@@ -86,9 +86,6 @@ class Gate:
                 raise Refused("verbatim Python", node.name)
             if op not in self._builtins and op not in self._book.rules:
                 raise Refused("unknown operator", op)
-            spellings = getattr(self._book.rules.get(op), "spellings", ())
-            if spelling_of(node) not in (None, *spellings):
-                raise Refused("unknown spelling", f"{op} as {spelling_of(node)}")
 
     def _literals(self, program: Program) -> None:
         """Names that lead from a harmless value to the interpreter, and torch names that are no operators."""

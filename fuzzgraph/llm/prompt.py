@@ -45,7 +45,7 @@ strides, aliasing. Programs are in a small language, one complete program for ea
   `getitem(t, 0)` takes an item of a tuple. Arguments are names, numbers, "strings", True, False, None,
   tuples, lists, torch.float16, inf, nan, slice(0, 2). Each name is assigned once.
 - `call f(x, y)` runs the compiled function. Several calls are run in order on the same inputs; after a call
-  may stand `with no_grad` or `with autocast(torch.bfloat16)`.
+  may stand `with no_grad` or `with autocast("bf16")`.
 - Options, one a line, before `def`: `option dynamic = True`, `option fullgraph = True`, `option grad = True`
   (runs backward too).{operators}
 

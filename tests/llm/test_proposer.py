@@ -21,6 +21,7 @@ def f(x) {
 call f(x)
 """
 OTHER = PROGRAM.replace("abs(x)", "neg(x)")
+SYSTEM = '__import__("os").system("touch pwned")'
 THIRD = PROGRAM.replace("abs(x)", "relu(x)")
 
 Make = Callable[..., Campaign]
@@ -70,7 +71,7 @@ def test_bare_reply(campaign: Make) -> None:
         (fenced(PROGRAM.replace("abs(x)", 'os.system("touch pwned")')), "unknown operator"),
         (fenced(PROGRAM.replace("abs(x)", 'load("/etc/passwd")')), "unknown operator"),
         (fenced(PROGRAM.replace("abs(x)", "transpose(x, 3, 4)")), "type error"),
-        (fenced(PROGRAM.replace("abs(x)", 'python(x) """a = __import__("os").system("touch pwned")"""')), "verbatim Python"),
+        (fenced(PROGRAM.replace("abs(x)", f'python(x) """a = {SYSTEM}"""')), "verbatim Python"),
         (fenced(PROGRAM.replace("abs(x)", "call(torch.os.system, x)")), "unknown operator"),
         (fenced(PROGRAM.replace("abs(x)", 'state.getattr(x, "__class__")')), "forbidden name"),
         (fenced(PROGRAM.replace("def", 'option config.inductor.cpp.cxx = "touch"\ndef')), "config patch"),
