@@ -1,0 +1,1 @@
+"""Executing programs in processes of their own: messages, worker pool, type inference."""

@@ -1,0 +1,73 @@
+"""What judges work with: two recorded runs, and tools that make further runs when a judge needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+
+
+@dataclass
+class Run:
+    """What one execution of a program left behind; `error` is set where it raised (the rest is then partial).
+
+    `results` has one item per call, `inputs` the input tensors after the run, `gradients` what backward left in
+    them (None: no gradient), `states` what the program's `get_states()` said.
+    """
+
+    results: list[Any] = field(default_factory=list)
+    inputs: dict[str, Any] = field(default_factory=dict)
+    gradients: dict[str, torch.Tensor | None] = field(default_factory=dict)
+    states: Any = None
+    error: BaseException | None = None
+
+
+class Tools(Protocol):
+    """Further executions, each made once and only when asked for, and the one verdict that is no failure."""
+
+    def rerun(self) -> Run:
+        """The reference again."""
+        ...
+
+    def perturbed(self, seed: int) -> Run:
+        """The reference with values moved by an ulp: inputs, and results of operators that round."""
+        ...
+
+    def float64(self) -> Run | None:
+        """The reference in float64, or None where that is not possible; `float64_problem` then says why."""
+        ...
+
+    float64_problem: str
+
+    def emulated(self) -> Run | None:
+        """The subject with Inductor's emulate_precision_casts, or None where the target has no such thing."""
+        ...
+
+    low_precision: bool
+
+    def unstable(self, reason: str) -> None:
+        """The reference is no judge of this program."""
+        ...
+
+
+Path = tuple[Any, ...]
+
+
+def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Leaves of nested tuples, lists and dicts (objects that are no container count as leaves), with their paths."""
+    if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
+        for i, item in enumerate(value):
+            yield from leaves(item, (*path, i))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, (*path, key if isinstance(key, str | int) else str(key)))
+    else:
+        yield path, value
+
+
+def show(path: Path) -> str:
+    """A path for people: `call 0 [1]['k']`."""
+    head, *rest = path
+    return f"call {head}" + "".join(f"[{p!r}]" for p in rest)

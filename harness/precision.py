@@ -1,0 +1,199 @@
+"""Runs of the reference in float64, and runs with values moved by an ulp: what tells noise from faults."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .program import Variant
+
+_UP = {
+    torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64,
+    torch.complex64: torch.complex128,
+}  # fmt: skip
+# Legacy type names that Tensor.type() takes.
+_UP_NAMES = {"torch.FloatTensor": "torch.DoubleTensor", "torch.HalfTensor": "torch.DoubleTensor"}
+# Integers up to here are meant exactly (0, 1, a shape, an index); larger floats are integers by lack of bits.
+_EXACT = float(1 << 22)
+
+
+class CannotUpcast(Exception):
+    """The program reads the bits of its floats, so that a float64 run would compute something else."""
+
+
+class Float64Mode(TorchFunctionMode):
+    """Every floating dtype that the program names becomes its 64-bit form."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        tensor = torch.Tensor
+        self.methods = {tensor.float: tensor.double, tensor.half: tensor.double, tensor.bfloat16: tensor.double}
+        if hasattr(tensor, "cfloat"):
+            self.methods[tensor.cfloat] = tensor.cdouble
+        self.bitcasts = (tensor.view, tensor.view_as, torch.view_copy)
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func in self.methods:
+            func = self.methods[func]
+        if func in self.bitcasts and any(isinstance(a, torch.dtype) for a in (*args[1:], *kwargs.values())):
+            raise CannotUpcast("the program reinterprets bits")
+        args = [_up(a) for a in args]
+        kwargs = {k: _up(v) for k, v in kwargs.items()}
+        return func(*args, **kwargs)
+
+
+def _up(value: Any) -> Any:
+    if isinstance(value, torch.dtype):
+        return _UP.get(value, value)
+    if isinstance(value, str):
+        return _UP_NAMES.get(value, value)
+    return value
+
+
+class _DefaultFloat64:
+    """`with`: numbers become float64 tensors where no dtype is named."""
+
+    def __enter__(self) -> None:
+        self.before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+
+    def __exit__(self, *exc: object) -> None:
+        torch.set_default_dtype(self.before)
+
+
+def float64_variant() -> Variant:
+    """Inputs, constants and states upcast, every float dtype of the program rewritten, autocast off. The run raises
+    CannotUpcast where that would be another program."""
+    return Variant(prepare=_upcast_all, around=[_DefaultFloat64, Float64Mode], autocast=False)
+
+
+def perturbing_variant(seed: int) -> Variant:
+    """Floats of inputs and constants, and results of operators, moved by one ulp up or down at random."""
+    generator = torch.Generator("cpu").manual_seed(seed)
+
+    def prepare(namespace: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        for tensor in _tensors(inputs):
+            jitter(tensor, generator)
+        return inputs
+
+    return Variant(prepare=prepare, around=[lambda: PerturbingMode(generator)])
+
+
+class PerturbingMode(TorchDispatchMode):
+    """Moves what operators compute by an ulp, as another order of operations would. Views and in-place results are
+    left alone: moving those would write to other values."""
+
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()
+        self.generator = generator
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if all(r.alias_info is None for r in func._schema.returns):
+            for tensor in _tensors(result):
+                jitter(tensor, self.generator)
+        return result
+
+
+def jitter(tensor: torch.Tensor, generator: torch.Generator) -> None:
+    """Move each element by an ulp, in place, but those that are special by intention: zeros, infinities, NaN, small
+    integers. A bug at a special value must not pass for noise."""
+    if tensor.is_complex():
+        if tensor.is_conj() or tensor.is_neg():
+            return
+        tensor = torch.view_as_real(tensor.detach())
+    if not tensor.is_floating_point() or tensor.numel() == 0 or _overlaps(tensor):
+        return
+    with torch.no_grad(), torch.inference_mode(tensor.is_inference()):
+        plain = tensor.detach()
+        up = torch.rand(plain.shape, generator=generator, device="cpu").to(plain.device) < 0.5
+        far = torch.where(up, torch.inf, -torch.inf).to(plain.dtype)
+        moved = torch.nextafter(plain, far) if plain.dtype != torch.float16 else _half_after(plain, up)
+        special = ~torch.isfinite(plain) | ((plain == plain.round()) & (plain.abs() <= _EXACT))
+        plain.copy_(torch.where(special, plain, moved))
+
+
+def _half_after(value: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
+    """nextafter for float16, which torch lacks on the CPU: 2**-11 of the value is half to one ulp."""
+    wide = value.float()
+    step = wide.abs() * 2**-10
+    return (wide + torch.where(up, step, -step)).half()
+
+
+def _overlaps(tensor: torch.Tensor) -> bool:
+    return any(s == 0 and n > 1 for s, n in zip(tensor.stride(), tensor.shape)) or torch._debug_has_internal_overlap(tensor) == 1
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    return [t for t in torch.utils._pytree.tree_leaves(value) if isinstance(t, torch.Tensor)]
+
+
+def _upcast_all(namespace: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """Upcast inputs, and in place what the program's globals hold; what shares storage goes on sharing it."""
+    caster = Upcaster()
+    for name, value in list(namespace.items()):
+        if not name.startswith("__"):
+            namespace[name] = caster.cast(value)
+    return {name: caster.cast(value) for name, value in inputs.items()}
+
+
+class Upcaster:
+    """Casts tensors to float64 whole storage by whole storage, so that strides, offsets, overlap and sharing stay."""
+
+    def __init__(self) -> None:
+        self.storages: dict[tuple[int, torch.dtype], torch.Tensor] = {}
+        self.leaves: dict[int, torch.Tensor] = {}
+        self.seen: set[int] = set()
+
+    def cast(self, value: Any) -> Any:
+        """The value with its tensors cast: containers and objects are changed in place, tuples and tensors replaced."""
+        if isinstance(value, torch.Tensor):
+            return self.tensor(value)
+        if isinstance(value, tuple) and type(value) is tuple:
+            return tuple(self.cast(v) for v in value)
+        if id(value) in self.seen or isinstance(value, types.ModuleType | type | types.FunctionType):
+            return value
+        self.seen.add(id(value))
+        if isinstance(value, torch.nn.Module):
+            return value.double()
+        if isinstance(value, list):
+            value[:] = [self.cast(v) for v in value]
+        elif isinstance(value, dict):
+            for key in value:
+                value[key] = self.cast(value[key])
+        elif hasattr(value, "__dict__"):
+            for key, item in list(vars(value).items()):
+                vars(value)[key] = self.cast(item)
+        return value
+
+    def tensor(self, tensor: torch.Tensor) -> torch.Tensor:
+        wide = _UP.get(tensor.dtype)
+        if wide is None:
+            return self.sharing(tensor)
+        if id(tensor) not in self.leaves:
+            if not tensor.is_leaf:
+                raise CannotUpcast("an input is not a leaf")
+            cast = self.storage(tensor, wide).as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+            self.leaves[id(tensor)] = cast.requires_grad_(tensor.requires_grad)
+        return self.leaves[id(tensor)]
+
+    def storage(self, tensor: torch.Tensor, wide: torch.dtype) -> torch.Tensor:
+        raw = tensor.untyped_storage()
+        key = (raw._cdata, tensor.dtype)
+        if key not in self.storages:
+            if any(k[0] == raw._cdata for k in self.storages):
+                raise CannotUpcast("two dtypes share a storage")
+            flat = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(raw, 0, (raw.nbytes() // tensor.itemsize,), (1,))
+            self.storages[key] = flat.to(wide)
+        return self.storages[key]
+
+    def sharing(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Integers stay as they are, unless they are the bits of floats."""
+        if any(k[0] == tensor.untyped_storage()._cdata for k in self.storages):
+            raise CannotUpcast("two dtypes share a storage")
+        return tensor

@@ -1,0 +1,138 @@
+"""Makes a process ready to run programs: environment, torch, preloads, warm-up."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import platform
+import runpy
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..execution.protocol import read_frame, write_frame
+from . import hooks, observers
+from .runner import Context
+
+# One thread everywhere: a parent that ever ran OpenMP with two makes its forked children hang.
+BASE_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    # A cached graph would hide what the compiler does.
+    "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
+    "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+def set_environment(target: Any, scratch: str) -> None:
+    """Before torch is imported."""
+    os.environ.update(BASE_ENVIRONMENT)
+    os.environ.update(target.ENVIRONMENT)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(scratch, "inductor")
+    os.environ["TRITON_CACHE_DIR"] = os.path.join(scratch, "triton")
+    for name in ("TORCH_LOGS", "TORCH_TRACE", "TORCH_COMPILE_DEBUG"):  # they would fill the disk
+        os.environ.pop(name, None)
+
+
+def import_torch(observe: bool) -> None:
+    """Import torch and its compiler, under the observers, so that what imports run is their baseline."""
+    if observe:
+        observers.start()
+    import torch
+    import torch._decomp
+    import torch._dynamo
+    import torch._functorch.aot_autograd
+    import torch._functorch.config
+    import torch._inductor.compile_fx
+    import torch._inductor.config
+
+    torch.set_num_threads(1)
+    torch._inductor.config.fx_graph_cache = False
+    torch._functorch.config.enable_autograd_cache = False
+
+
+def preload(files: list[str]) -> None:
+    """Execute users' files: each with its folder on sys.path; its `apply()` is called if it has one. Raises what
+    they raise."""
+    for file in files:
+        path = Path(file).resolve()
+        folder = str(path.parent)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+        space = runpy.run_path(str(path), run_name=path.stem)
+        if callable(space.get("apply")):
+            space["apply"]()
+
+
+def warm_up(observe: bool) -> None:
+    """One small compile with backward: the probes for the CPU's instruction sets (ten g++ runs) and the precompiled
+    header are done once here, and the lines that every program covers are baseline.
+
+    Backward runs in a child: it starts autograd's device threads, after which a process must not fork. The modules
+    that it imported are imported here, so that children need not.
+    """
+    import torch
+
+    torch.compile(lambda a: a + 1, dynamic=True)(torch.randn(8))
+    torch._dynamo.reset()
+    report = in_child(lambda: _backward_report(observe))
+    for name in report["modules"]:
+        importlib.import_module(name)
+    if observe:
+        observers.freeze(report["features"])
+    gc.collect()
+    gc.freeze()
+
+
+def _backward_report(observe: bool) -> dict[str, Any]:
+    """Compile x+1 with backward; which torch modules that imported, and what the observers saw."""
+    import torch
+
+    before = set(sys.modules)
+    if observe:
+        observers.begin(full=False)
+    x = torch.randn(8, requires_grad=True)
+    torch.compile(lambda a: a + 1, dynamic=True)(x).sum().backward()
+    features = observers.end() if observe else {}
+    ours = [n for n in sys.modules if n not in before and n.startswith("torch.")]
+    return {"modules": ours, "features": features}
+
+
+def in_child(report: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `report` returns when run in a forked child. Raises RuntimeError where the child fails."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            write_frame(writer, report())
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    os.close(writer)
+    message = read_frame(reader)
+    os.close(reader)
+    os.waitpid(pid, 0)
+    if message is None:
+        raise RuntimeError("the warm-up failed; the log says why")
+    return message
+
+
+def versions() -> dict[str, str]:
+    import torch
+
+    return {
+        "torch": torch.__version__,
+        "torch_git": (torch.version.git_version or "")[:12],
+        "python": platform.python_version(),
+    }
+
+
+def make_context(memory: int) -> Context:
+    return Context(hooks=hooks.probe(), versions=versions(), memory=memory)

@@ -1,0 +1,188 @@
+"""Executes a rendered program once and records what it left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import random
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ..ir.types import DTYPES
+from ..oracles._types import Run, leaves
+
+# One name for all programs, so that messages which quote it are equal.
+MODULE = "fuzzgraph_program"
+FILE = "<fuzzgraph_program>"
+# Any fixed number: reference and subject start from equal random states.
+SEED = 20240607
+
+
+class OptionError(ValueError):
+    """Run options that this torch cannot follow."""
+
+
+@dataclass
+class Loaded:
+    """A compiled source and the options that hold for each of its runs."""
+
+    code: types.CodeType
+    source: str
+    options: dict[str, Any]
+    device: str = "cpu"
+
+    @staticmethod
+    def of(source: str, options: dict[str, Any], device: str = "cpu") -> Loaded:
+        """Raises SyntaxError where the source is no Python."""
+        return Loaded(compile(source, FILE, "exec", dont_inherit=True), source, options, device)
+
+
+@dataclass
+class Variant:
+    """How one run differs from the plain one.
+
+    `prepare(namespace, inputs) -> inputs` may replace what the program starts from; `around` are entered around
+    `run` and backward, not around `make_inputs`.
+    """
+
+    prepare: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] | None = None
+    around: list[Callable[[], contextlib.AbstractContextManager[Any]]] = field(default_factory=list)
+    autocast: bool = True
+
+
+def identity(function):
+    return function
+
+
+def run_once(loaded: Loaded, wrap: Callable[[Any], Any], variant: Variant | None = None) -> Run:
+    """Execute the source anew (functions, constants and states are fresh) and record. What the program raises is in
+    `Run.error`; SystemExit and the cover tier's Stop pass."""
+    variant = variant or Variant()
+    run = Run()
+    try:
+        namespace = _namespace(loaded)
+        _seed()
+        with _placed(loaded.device):
+            inputs = namespace["make_inputs"]()
+        if variant.prepare is not None:
+            inputs = variant.prepare(namespace, inputs)
+        run.inputs = inputs
+        _seed()
+        with contextlib.ExitStack() as stack:
+            for enter in variant.around:
+                stack.enter_context(enter())
+            with _placed(loaded.device), _modes(loaded.options, loaded.device, variant.autocast):
+                run.results = list(namespace["run"](wrap, inputs))
+            if loaded.options.get("grad"):
+                backward(run.results)
+                run.gradients = {
+                    name: t.grad for name, t in inputs.items() if isinstance(t, torch.Tensor) and t.requires_grad and t.is_leaf
+                }
+            if "get_states" in namespace:
+                run.states = namespace["get_states"]()
+    except (SystemExit, GeneratorExit):
+        raise
+    except Exception as e:
+        run.error = e
+    except KeyboardInterrupt as e:  # from the program: nobody types into a child
+        run.error = e
+    return run
+
+
+def _namespace(loaded: Loaded) -> dict[str, Any]:
+    """The module that the source makes, where Dynamo and tracebacks find it."""
+    module = types.ModuleType(MODULE)
+    module.__file__ = FILE
+    sys.modules[MODULE] = module
+    linecache.cache[FILE] = (len(loaded.source), None, loaded.source.splitlines(keepends=True), FILE)
+    exec(loaded.code, module.__dict__)
+    return module.__dict__
+
+
+def _seed() -> None:
+    torch.manual_seed(SEED)
+    random.seed(SEED)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(SEED % 2**32)
+
+
+@contextlib.contextmanager
+def _placed(device: str) -> Iterator[None]:
+    """Tensors that the program makes without naming a device land on the target's."""
+    if device == "cpu":
+        yield
+        return
+    with torch.device(device):
+        yield
+
+
+@contextlib.contextmanager
+def _modes(options: dict[str, Any], device: str, autocast: bool) -> Iterator[None]:
+    """Autocast and inference mode hold for reference and subject alike."""
+    with contextlib.ExitStack() as stack:
+        if options.get("autocast") and autocast:
+            name = options["autocast"]
+            dtype = DTYPES[name].torch_dtype if name in DTYPES else getattr(torch, str(name).removeprefix("torch."))
+            stack.enter_context(torch.autocast(device, dtype=dtype))
+        if options.get("inference"):
+            stack.enter_context(torch.inference_mode())
+        yield
+
+
+def backward(results: list[Any]) -> None:
+    """Backward from every floating-point result that needs it, each weighted by fixed numbers.
+
+    The weights make a gradient that lands in the wrong place visible, and are exact in every dtype.
+    """
+    outputs, weights = [], []
+    for i, (_, value) in enumerate(leaves(results)):
+        if not isinstance(value, torch.Tensor) or not value.requires_grad or value.is_inference():
+            continue
+        if value.is_complex():
+            value = torch.view_as_real(value)
+        if value.is_floating_point():
+            outputs.append(value)
+            weights.append(sentinel(value, i))
+    if outputs:
+        torch.autograd.backward(outputs, weights)
+
+
+def sentinel(like: torch.Tensor, key: int) -> torch.Tensor:
+    """Multiples of 1/4 from 0.25 to 2: exact in every floating dtype. Leaves the global random state alone."""
+    generator = torch.Generator("cpu").manual_seed(SEED + key)
+    eighths = torch.randint(1, 9, like.shape, generator=generator, device="cpu")
+    return (eighths / 4).to(device=like.device, dtype=like.dtype)
+
+
+@contextlib.contextmanager
+def patched(config: dict[str, Any]) -> Iterator[None]:
+    """Config patches such as {"inductor.cpp.simdlen": 1}, and equal random numbers in eager and compiled code.
+
+    Raises OptionError for a setting that this torch does not have.
+    """
+    import torch._dynamo.config
+    import torch._functorch.config
+    import torch._inductor.config
+
+    # verbose keeps the frames that Dynamo strips from exceptions; signatures need them.
+    by_module: dict[str, dict[str, Any]] = {
+        "inductor": {"fallback_random": True}, "dynamo": {"verbose": True}, "functorch": {},
+    }  # fmt: skip
+    modules = {
+        "inductor": torch._inductor.config, "dynamo": torch._dynamo.config, "functorch": torch._functorch.config,
+    }  # fmt: skip
+    for key, value in config.items():
+        module, _, name = key.partition(".")
+        if module not in modules or name not in modules[module]._config:
+            raise OptionError(f"this torch has no setting {key}")
+        by_module[module][name] = value
+    with contextlib.ExitStack() as stack:
+        for module, values in by_module.items():
+            if values:
+                stack.enter_context(modules[module].patch(values))
+        yield

@@ -1,0 +1,124 @@
+"""One job in the child: reference, subject, verdict."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import oracles
+from ..execution.protocol import ErrorInfo, Failure, Job, Outcome
+from ..oracles._exceptions import describe, is_out_of_memory
+from ..oracles._types import Run
+from . import targets
+from .cover import Stop, no_compiler
+from .failures import error_info
+from .hooks import Hooks
+from .program import Loaded, OptionError, identity, patched, run_once
+from .tools import Tools
+
+# With fullgraph the compiler may refuse: that is what the option asks for.
+REFUSALS = {"Unsupported", "UserError", "UncapturedHigherOrderOpError", "FailOnRecompileLimitHit", "RecompileError"}
+
+
+@dataclass
+class Context:
+    """What all jobs of a process share."""
+
+    hooks: Hooks
+    versions: dict[str, str] = field(default_factory=dict)
+    memory: int = 0
+    reset_modules: tuple[str, ...] = ()
+
+
+def execute(job: Job, enter: Callable[[str], None], context: Context) -> Outcome:
+    """Run a job to its verdict. `enter` is told each phase, for whoever has to explain this process's death."""
+    target = targets.load(job.target)
+    try:
+        loaded = Loaded.of(job.source, job.options, target.DEVICE)
+    except (SyntaxError, ValueError) as e:
+        return Outcome(job.id, "invalid", "load", error=error_info(e))
+    enter("reference")
+    reference = run_once(loaded, identity)
+    if reference.error is not None:
+        return _refused(job, reference.error)
+    enter("subject")
+    subject = Subject(job, loaded, target, context)
+    try:
+        run = subject.run()
+    except OptionError as e:
+        return Outcome(job.id, "invalid", "reference", error=error_info(e))
+    except Stop:
+        return Outcome(job.id, "ok", "cpp")
+    except SystemExit as e:
+        return _exit(job, e)
+    if run.error is not None and _harmless(job, run.error):
+        return Outcome(job.id, "ok", describe(run.error).stage, error=error_info(run.error))
+    if run.error is not None and is_out_of_memory(run.error):
+        failure = _crash(run.error, "memory")
+        return Outcome(job.id, "memory", failure.stage, (failure,), error=error_info(run.error))
+    if job.tier == "cover" and run.error is None:
+        return Outcome(job.id, "ok")
+    enter("judge")
+    return _judge(job, reference, run, Tools(loaded, subject, reference))
+
+
+class Subject:
+    """Makes compiled runs of one program."""
+
+    def __init__(self, job: Job, loaded: Loaded, target: Any, context: Context) -> None:
+        self.job, self.loaded, self.target, self.context = job, loaded, target, context
+
+    def run(self, extra_config: dict[str, Any] | None = None) -> Run:
+        """Raises OptionError, Stop and SystemExit; whatever else the program or the compiler raises is in the result."""
+        options = self.job.options
+        kwargs = {k: options[k] for k in ("dynamic", "fullgraph", "mode") if options.get(k) is not None}
+        config = {**(options.get("config") or {}), **(extra_config or {})}
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(patched(config))
+            if self.job.tier == "cover":
+                stack.enter_context(no_compiler(self.context.hooks))
+            return run_once(self.loaded, self.target.wrap(kwargs))
+
+
+def _refused(job: Job, error: BaseException) -> Outcome:
+    """The reference raised: the program is at fault."""
+    status = "memory" if is_out_of_memory(error) else "invalid"
+    return Outcome(job.id, status, "reference", error=error_info(error))
+
+
+def _exit(job: Job, error: SystemExit) -> Outcome:
+    """The compiled program left by SystemExit where eager did not."""
+    code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+    return Outcome(job.id, "exit", "run", (_crash(error, "exit"),), error=error_info(error), code=code)
+
+
+def _crash(error: BaseException, kind: str) -> Failure:
+    d = describe(error)
+    return Failure("crash", kind, d.stage, d.message, d.traceback, d.frames, d.exc_type, d.causes)
+
+
+def _harmless(job: Job, error: BaseException) -> bool:
+    """Exceptions of the subject that say nothing against the compiler."""
+    d = describe(error)
+    if job.options.get("fullgraph") and REFUSALS.intersection(d.causes):
+        return True
+    # After stand-in kernels, values are made up: only what the compiler itself raises counts.
+    return job.tier == "cover" and not d.compiling
+
+
+def _judge(job: Job, reference: Run, subject: Run, tools: Tools) -> Outcome:
+    """Ask each planned oracle; an unstable reference overrules all but exceptions."""
+    plans = job.plans or {name: {} for name in oracles.names()}
+    found: list[Failure] = []
+    for name, plan in plans.items():
+        if job.tier == "compare" or name == "crash":
+            found += oracles.load(name).judge(plan, reference, subject, tools)
+    error = error_info(subject.error) if subject.error is not None else None
+    stage = describe(subject.error).stage if subject.error is not None else "done"
+    if found:
+        return Outcome(job.id, "failure", stage, tuple(found), error=error)
+    if tools.instability:
+        return Outcome(job.id, "unstable", stage, error=ErrorInfo("Unstable", tools.instability))
+    return Outcome(job.id, "ok", stage, error=error)

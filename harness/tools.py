@@ -1,0 +1,66 @@
+"""Further runs that a judge may ask for. Each is made at most once per program, and only when asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..oracles._types import Run
+from .precision import CannotUpcast, float64_variant, perturbing_variant
+from .program import Loaded, identity, run_once
+
+if TYPE_CHECKING:
+    from .runner import Subject
+
+
+class Tools:
+    """Implements `oracles._types.Tools`."""
+
+    def __init__(self, loaded: Loaded, subject: Subject, reference: Run) -> None:
+        self._loaded, self._subject, self._reference = loaded, subject, reference
+        self._runs: dict[Any, Run | None] = {}
+        self.float64_problem = ""
+        self.instability: str | None = None
+        halves = ("float16", "half", "bf16", "f16")
+        self.low_precision = any(w in loaded.source for w in halves) or bool(loaded.options.get("autocast"))
+
+    def rerun(self) -> Run:
+        return self._once("rerun", lambda: run_once(self._loaded, identity))
+
+    def perturbed(self, seed: int) -> Run:
+        return self._once(("perturbed", seed), lambda: run_once(self._loaded, identity, perturbing_variant(seed)))
+
+    def float64(self) -> Run | None:
+        return self._once("float64", self._float64)
+
+    def emulated(self) -> Run | None:
+        return self._once("emulated", self._emulated)
+
+    def unstable(self, reason: str) -> None:
+        self.instability = self.instability or reason
+
+    def _once(self, key: Any, make: Any) -> Any:
+        if key not in self._runs:
+            self._runs[key] = make()
+        return self._runs[key]
+
+    def _float64(self) -> Run | None:
+        try:
+            run = run_once(self._loaded, identity, float64_variant())
+        except CannotUpcast as e:
+            self.float64_problem = str(e)
+            return None
+        if run.error is not None:
+            self.float64_problem = f"{type(run.error).__name__}: {str(run.error)[:200]}"
+            return None
+        return run
+
+    def _emulated(self) -> Run | None:
+        if self._subject.target.__name__.rpartition(".")[2] not in ("inductor", "inductor_cuda"):
+            return None
+        if not self._subject.context.hooks.emulate_casts:
+            return None
+        import torch
+
+        torch._dynamo.reset()
+        run = self._subject.run({"inductor.emulate_precision_casts": True})
+        return None if run.error is not None else run

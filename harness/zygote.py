@@ -1,0 +1,199 @@
+"""The zygote: imports torch once, forks a child per batch, watches it from outside.
+
+`python -m fuzzgraph.harness.zygote --in FD --out FD --target NAME --scratch DIR [--preload FILE]... [--memory BYTES]`
+
+It reads {"type": "batch", "jobs": [...]} and writes {"type": "ready" | "outcome" | "batch_done" | "failed"}; the end of
+its input ends it. A target that does not survive a fork is spawned per batch; the zygote then imports no torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from ..errors import FuzzgraphError
+from ..execution.protocol import ErrorInfo, Job, Outcome, read_frame, write_frame
+from . import limits, targets
+from .slot import Slot
+from .watch import Abandoned, Limits, Watch
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="zygote")
+    parser.add_argument("--in", dest="source", type=int, required=True)
+    parser.add_argument("--out", dest="sink", type=int, required=True)
+    parser.add_argument("--target", required=True)
+    parser.add_argument("--scratch", required=True)
+    parser.add_argument("--preload", action="append", default=[])
+    parser.add_argument("--memory", type=int, default=0)
+    parser.add_argument("--no-observers", action="store_true")
+    return parser.parse_args(argv)
+
+
+class Zygote:
+    """One process's worth of state; `serve()` returns at the end of input."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.target = targets.load(args.target)
+        self.context: Any = None
+        self.kept: set[Path] = set()
+        self.cache = Path(args.scratch, "inductor")
+
+    def start(self) -> dict[str, Any]:
+        """Prepare, and say what can be run here: the `ready` message."""
+        from . import prepare
+
+        prepare.set_environment(self.target, self.args.scratch)
+        limits.adopt_orphans()
+        if self.target.SPAWN:
+            return self._spawning()
+        observe = not self.args.no_observers
+        prepare.import_torch(observe)
+        reason = self.target.available()
+        if reason is not None:
+            return {"type": "ready", "unavailable": reason, "serves": [], "versions": {}, "notices": []}
+        prepare.preload(self.args.preload)
+        self.target.prepare()
+        self.context = prepare.make_context(self.args.memory)
+        prepare.warm_up(observe)
+        self.kept = set(self.cache.rglob("*"))
+        serves = [n for n in targets.names() if self._shares(targets.load(n))]
+        return {
+            "type": "ready", "unavailable": None, "serves": serves, "versions": self.context.versions,
+            "notices": [*self.context.hooks.notices, *self._threads()],
+        }  # fmt: skip
+
+    def _spawning(self) -> dict[str, Any]:
+        """For a target whose processes are spawned: ask one whether it can run."""
+        from . import spawned
+
+        answer = spawned.ask(self.args)
+        return {"type": "ready", "serves": [self.args.target], **answer}
+
+    def _shares(self, other: Any) -> bool:
+        """Whether programs of another target can run in this process."""
+        return not other.SPAWN and other.ENVIRONMENT == self.target.ENVIRONMENT and other.available() is None
+
+    def _threads(self) -> list[str]:
+        count = len(os.listdir("/proc/self/task"))
+        return [f"the zygote has {count} threads, forks may hang"] if count > 1 else []
+
+    def serve(self) -> None:
+        while True:
+            message = read_frame(self.args.source)
+            if message is None:
+                return
+            if message["type"] == "batch":
+                self._batch([Job.from_data(j) for j in message["jobs"]])
+            elif message["type"] == "baseline":
+                from . import observers
+
+                self._send({"type": "baseline", "features": observers.baseline()})
+
+    def _batch(self, jobs: list[Job]) -> None:
+        """Run all; after a death the rest goes on in another child. A child that dies before its first program
+        starts is tried once more."""
+        failed_before = False
+        while jobs:
+            done = self._one_child(jobs)
+            if done == 0 and failed_before:
+                error = ErrorInfo("HarnessFault", "the child ended before the program started")
+                self._emit(Outcome(jobs[0].id, "lost", "harness", error=error))
+                done = 1
+            failed_before = done == 0
+            jobs = jobs[done:]
+        self._prune()
+        self._send({"type": "batch_done", "cpu": limits.own_cpu()})
+
+    def _one_child(self, jobs: list[Job]) -> int:
+        """How many of the jobs have an outcome now."""
+        slot = Slot()
+        try:
+            pid = self._spawn(slot, jobs) if self.target.SPAWN else self._fork(slot, jobs)
+            slot.close_child_ends()
+            watch = Watch(pid, slot, jobs, Limits(self.args.memory), self.args.source)
+            watch.run(self._emit, abandoned=lambda: _at_end(self.args.source))
+            return watch.done
+        finally:
+            slot.close()
+
+    def _fork(self, slot: Slot, jobs: list[Job]) -> int:
+        pid = os.fork()
+        if pid == 0:
+            from . import child
+
+            os.setpgid(0, 0)
+            child.run(slot, jobs, self.context, close=(self.args.source, self.args.sink))
+        try:
+            os.setpgid(pid, pid)
+        except OSError:  # the child did it, or is gone already
+            pass
+        return pid
+
+    def _spawn(self, slot: Slot, jobs: list[Job]) -> int:
+        from . import spawned
+
+        return spawned.launch(self.args, slot, jobs)
+
+    def _prune(self) -> None:
+        """Kernels' libraries pile up; what the warm-up made stays."""
+        if not self.cache.is_dir():
+            return
+        for path in self.cache.iterdir():
+            if path not in self.kept:
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+            elif path.is_dir():
+                for inner in path.rglob("*"):
+                    if inner not in self.kept and not inner.is_dir():
+                        inner.unlink(missing_ok=True)
+
+    def _emit(self, outcome: Outcome) -> None:
+        self._send({"type": "outcome", "outcome": outcome.to_data()})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        write_frame(self.args.sink, message)
+
+
+def _at_end(fd: int) -> bool:
+    """Whether the engine closed its end (a waiting message is no end)."""
+    import select
+
+    probe = select.poll()
+    probe.register(fd, select.POLLIN)
+    return any(event & (select.POLLHUP | select.POLLERR) and not event & select.POLLIN for _, event in probe.poll(0))
+
+
+def main(argv: list[str]) -> int:
+    args = parse(argv)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a terminal's Ctrl-C is for the engine, which then closes the pipe
+        signal.signal(number, signal.SIG_IGN)
+    for fd in (args.source, args.sink):
+        os.set_inheritable(fd, False)
+    zygote = None
+    try:
+        zygote = Zygote(args)
+        ready = zygote.start()
+    except BaseException as e:
+        text = str(e) if isinstance(e, FuzzgraphError) else f"{type(e).__name__}: {e}"
+        traceback.print_exc()
+        write_frame(args.sink, {"type": "failed", "message": text})
+        return 3
+    try:
+        write_frame(args.sink, ready)
+        zygote.serve()
+    except (Abandoned, BrokenPipeError):  # the engine was killed: nobody else will clean up
+        pass
+    shutil.rmtree(args.scratch, ignore_errors=True)
+    sys.stdout.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
