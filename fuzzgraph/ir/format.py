@@ -24,6 +24,7 @@ from .program import (
     type_of,
 )
 from .types import AnyType, NoneType, ScalarType, SequenceType, TensorType, Type, contiguous_strides
+from .typing import bind_parameters
 
 
 def format(program: Program) -> str:
@@ -34,7 +35,7 @@ def format(program: Program) -> str:
     lines += [f"state {s.name}: {s.kind} = {format_value(s.initial)}" for s in program.states]
     lines += _options(program.options)
     for function in program.functions:
-        lines += _function(function)
+        lines += _function(program, function)
     for c in program.closures:
         lines.append(f"closure {c.name} = {c.function}({', '.join(f'{k} = {format_value(v)}' for k, v in c.bindings)})")
     for call in program.calls:
@@ -118,8 +119,18 @@ def _options(o: RunOptions) -> list[str]:
     return lines + [f"option config.{k} = {format_value(v)}" for k, v in o.config]
 
 
-def _function(f: Function) -> list[str]:
-    names = [n.name for n in f.placeholders]
+def _parameters(program: Program, f: Function) -> list[str]:
+    """Captures, then parameters; with types where the script's calls do not give them."""
+    params = [n.name for n in f.params]
+    bound = dict(zip(params, bind_parameters(program, f.name, params) or [], strict=False))
+    return [
+        n.name if type_of(n) == bound.get(n.name, AnyType()) else f"{n.name}: {format_type(type_of(n))}"
+        for n in f.placeholders
+    ]
+
+
+def _function(program: Program, f: Function) -> list[str]:
+    names = _parameters(program, f)
     captured, params = names[: len(f.captures)], names[len(f.captures) :]
     head = f"def {f.name}({', '.join(params)})"
     lines = ["", head + (f" capturing ({', '.join(captured)})" if captured else "") + " {"]
@@ -140,13 +151,18 @@ def _function(f: Function) -> list[str]:
     return [*lines, f"  return {format_value(f.result)}", "}"]
 
 
+def _verbatim(source: str) -> str:
+    plain = '"""' not in source and not source.endswith('"')
+    return f'"""{source}"""' if plain else json.dumps(source)
+
+
 def _node(node: fx.Node) -> str:
     args = [*map(format_value, node.args), *(f"{k} = {format_value(v)}" for k, v in node.kwargs.items())]
     op, declared = op_of(node), type_of(node)
     typed = "" if isinstance(declared, AnyType) and op in BUILTINS else f": {format_type(declared)}"
     text = f"{node.name}{typed} = {op}({', '.join(args)})"
     if source_of(node):
-        text += f' """{source_of(node)}"""'
+        text += f" {_verbatim(source_of(node))}"
     spelling = spelling_of(node)
     return text + (f" as {spelling}" if spelling else "")
 

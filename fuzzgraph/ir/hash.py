@@ -40,7 +40,7 @@ def _rename(data: dict[str, Any]) -> dict[str, Any]:
     captures = {item[0]: list(item[1]) for item in data["functions"]}
     for item in data["closures"]:
         places = captures.get(item[1], [])
-        item[2] = [[places.index(k) if k in places else k, v] for k, v in item[2]]
+        item[2] = sorted(([places.index(k) if k in places else k, v] for k, v in item[2]), key=lambda kv: str(kv[0]))
     for group in ("inputs", "constants", "states", "functions", "closures"):
         for item in data[group]:
             item[0] = outer[item[0]]
@@ -61,14 +61,15 @@ def _rename(data: dict[str, Any]) -> dict[str, Any]:
 def _rename_function(item: list[Any], outer: dict[str, str]) -> None:
     inner = {record[1]: f"v{n}" for n, record in enumerate(item[2])}
     item[1] = [inner.get(c, c) for c in item[1]]
+    names = {**outer, **inner}
     for record in item[2]:
         record[1] = inner[record[1]]
         if record[0] == "get_attr":
             record[2] = outer.get(record[2], record[2])
         elif record[0] == "placeholder":
             record[2] = record[1]
-        record[3] = _references(record[3], {**outer, **inner})
-        record[4] = _references(record[4], {**outer, **inner})
+        record[3] = _references(record[3], names)
+        record[4] = _references(record[4], names)
     item[3] = [[form, inner.get(a, a), inner.get(b, b), args] for form, a, b, args in item[3]]
 
 

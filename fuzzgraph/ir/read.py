@@ -12,7 +12,7 @@ import torch.fx as fx
 from lark import Token, Tree
 
 from ..errors import ProgramError
-from .builder import Builder, FunctionBuilder, Rejected, bind_parameters
+from .builder import Builder, FunctionBuilder, Rejected
 from .builtins import OPAQUE, resolve
 from .program import (
     FORMAT_VERSION,
@@ -27,6 +27,7 @@ from .program import (
     State,
 )
 from .types import DTYPES, AnyType, NoneType, ScalarType, SequenceType, TensorType, Type, contiguous_strides
+from .typing import bind_parameters
 from .values import Values
 from .wire import torch_object
 
@@ -50,11 +51,14 @@ class Reader:
             groups.setdefault(str(item.data), []).append(item)
         readers: dict[str, Callable[[Tree[Token]], None]] = {
             "input": self.input, "const": self.constant, "state": self.state, "option": self.option,
-            "closure": self.closure, "call": self.call, "function": self.function,
+            "closure": self.closure, "call": self.call,
         }  # fmt: skip
-        # Calls and closures first: they give the types of parameters.
+        # Calls and closures before functions: they give the types of parameters.
         for kind, reader in readers.items():
             for item in groups.get(kind, []):
+                self.guarded(item, reader)
+        for reader in (self.head, self.function):
+            for item in groups.get("function", []):
                 self.guarded(item, reader)
         try:
             return self.b.build()
@@ -145,13 +149,22 @@ class Reader:
 
     # --- functions
 
+    def head(self, item: Any) -> None:
+        """Declare a function with its parameters, so that others can name it before its body is read."""
+        name, params, captures, *_ = item.children
+        own = [] if params is None else [str(t.children[0]) for t in params.children]
+        bound = bind_parameters(self.b, str(name), own) or [AnyType()] * len(own)
+        typed = [(n, self.declared(t, b)) for n, t, b in zip(own, params.children if own else [], bound, strict=True)]
+        caught = [] if captures is None else captures.children
+        captured = [(str(t.children[0]), self.declared(t, AnyType())) for t in caught]
+        self.b.function(str(name), typed, captured)
+
+    def declared(self, parameter: Any, bound: Type) -> Type:
+        return bound if parameter.children[1] is None else self.type(parameter.children[1])
+
     def function(self, item: Any) -> None:
-        name, params, captures, *body = item.children
-        own = [] if params is None else [str(t) for t in params.children]
-        captured = [] if captures is None else [str(t) for t in captures.children]
-        types = bind_parameters(self.b, str(name), len(own))
-        f = self.b.function(str(name), zip(own, types, strict=True), [(c, AnyType()) for c in captured])
-        *statements, result = body
+        name, _, _, *statements, result = item.children
+        f = self.b.functions[str(name)]
         for statement in statements:
             self.statement(f, statement)
         assert isinstance(result, Tree)
@@ -162,11 +175,11 @@ class Reader:
             self.guarded(tree, lambda item: self.node(f, item))
             return
         form, params, *inside = tree.children
-        before = len(f.body)
+        before, place = len(f.body), len(f.regions)
         for statement in inside:
             self.statement(f, statement)
         made = f.body[before:]
-        f.regions.append(Region(str(form), made[0].name, made[-1].name, tuple(self.params(params))))
+        f.regions.insert(place, Region(str(form), made[0].name, made[-1].name, tuple(self.params(params))))
 
     def node(self, f: FunctionBuilder, item: Any) -> None:
         name, declared, op, arguments, source, spelling = item.children
@@ -176,8 +189,11 @@ class Reader:
         f.op(
             str(op), args, kwargs, name=str(name), spelling=None if spelling is None else str(spelling),
             type=self.node_type(f, item, str(op), args, kwargs, written),
-            source=None if source is None else str(source)[3:-3],
+            source=None if source is None else self.verbatim(source),
         )  # fmt: skip
+
+    def verbatim(self, token: Token) -> str:
+        return str(token)[3:-3] if token.type == "LONG_STRING" else self.string(token)
 
     def node_type(
         self, f: FunctionBuilder, item: Tree[Token], op: str, args: Any, kwargs: Any, written: Type | None

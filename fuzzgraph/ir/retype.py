@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from .builder import Builder, bind_parameters
+from .builder import Builder
+from .builtins import OPAQUE
+from .types import AnyType
+from .typing import bind_parameters
 
 
 def retype(builder: Builder) -> None:
-    """Infer the types of all nodes anew, in order. Raises Rejected where a call no longer fits its operands."""
+    """Infer the types of all nodes anew, in order. Raises Rejected where a call no longer fits its operands.
+
+    Declared types of opaque results, and of parameters that the script does not bind, stay.
+    """
     for function in builder.functions.values():
         params = function.placeholders[len(function.captures) :]
-        for node, found in zip(params, bind_parameters(builder, function.name, len(params)), strict=True):
+        bound = bind_parameters(builder, function.name, [n.name for n in params])
+        for node, found in zip(params, bound or [], strict=bound is not None):
             node.meta["type"] = found
         for node in function.nodes:
             if node.op == "get_attr":
                 node.meta["type"] = builder.outer_type(str(node.target))
             elif node.op == "call_function":
-                node.meta["type"] = function.typed(str(node.meta["op"]), node.args, dict(node.kwargs))
+                op = str(node.meta["op"])
+                found = function.typed(op, node.args, dict(node.kwargs))
+                if not isinstance(found, AnyType) or op not in OPAQUE:
+                    node.meta["type"] = found
+    builder.stale = False

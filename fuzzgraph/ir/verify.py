@@ -9,10 +9,10 @@ import torch.fx as fx
 from torch.fx.node import map_arg
 
 from . import values
-from .builder import Check, _opaque
 from .builtins import BUILTINS
-from .program import CONTEXTS, Function, InputSpec, Program, Ref, rooted_types_in, type_of, types_in
+from .program import CONTEXTS, Function, InputSpec, Program, Ref, RunOptions, rooted_types_in, type_of, types_in
 from .types import DTYPES, AnyType, SequenceType, TensorType
+from .typing import Check, is_opaque
 
 STATE_KINDS = ("list", "dict", "object", "global")
 
@@ -24,6 +24,7 @@ def verify(program: Program, check: Check | None = None) -> list[str]:
     """
     problems: list[str] = []
     problems += _specs(program)
+    problems += _options(program.options)
     problems += _script(program)
     for function in program.functions:
         problems += [f"{function.name}: {p}" for p in _function(program, function, check)]
@@ -43,7 +44,7 @@ def _specs(program: Program) -> Iterator[str]:
         elif spec.storage is not None and spec.storage < t.extent:
             yield f"{where}: storage {spec.storage} is smaller than the {t.extent} elements it needs"
         reason = values.problem(spec.values, t.dtype)
-        if reason:
+        if reason and not spec.view_of:
             yield f"{where}: {reason}"
         if any(not 0 <= d < t.rank for d in spec.dynamic):
             yield f"{where}: dynamic dims {spec.dynamic} of a tensor of rank {t.rank}"
@@ -66,16 +67,41 @@ def _view(spec: InputSpec, base: InputSpec | None) -> Iterator[str]:
         yield f"input {spec.name}: reaches past the storage of its base {base.name}"
 
 
+def _options(o: RunOptions) -> Iterator[str]:
+    for name in ("fullgraph", "grad", "inference"):
+        if not isinstance(getattr(o, name), bool):
+            yield f"option {name}: {getattr(o, name)!r} is not True or False"
+    if o.dynamic is not None and not isinstance(o.dynamic, bool):
+        yield f"option dynamic: {o.dynamic!r} is not True, False or None"
+    if o.autocast is not None and o.autocast not in DTYPES:
+        yield f"option autocast: {o.autocast!r} is not a dtype such as \"bf16\""
+    if o.mode is not None and not isinstance(o.mode, str):
+        yield f"option mode: {o.mode!r} is not a string"
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, Ref):
+        yield value.name
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _references(item)
+    elif isinstance(value, dict):
+        yield from _references(list(value.values()))
+
+
 def _script(program: Program) -> Iterator[str]:
     if not program.calls:
         yield "the program calls nothing"
     callables = {f.name for f in program.functions} | {c.name for c in program.closures}
-    inputs = {s.name for s in program.inputs}
+    inputs = {s.name for s in (*program.inputs, *program.constants)} | {s.name for s in program.states}
     for closure in program.closures:
         if closure.function not in {f.name for f in program.functions}:
             yield f"closure {closure.name}: no function {closure.function}"
         elif {k for k, _ in closure.bindings} != set(program.function(closure.name).captures):
             yield f"closure {closure.name}: binds other names than {program.function(closure.name).captures}"
+        for name in _references([v for _, v in closure.bindings]):
+            if name not in inputs | callables:
+                yield f"closure {closure.name}: nothing is called {name}"
     for call in program.calls:
         if call.function not in callables:
             yield f"call of {call.function}: no such function"
@@ -83,9 +109,9 @@ def _script(program: Program) -> Iterator[str]:
         wanted = len(program.function(call.function).params)
         if len(call.args) != wanted:
             yield f"call of {call.function}: {len(call.args)} arguments, {wanted} parameters"
-        for arg in call.args:
-            if isinstance(arg, Ref) and arg.name not in inputs:
-                yield f"call of {call.function}: no input {arg.name}"
+        for name in _references(call.args):
+            if name not in inputs:
+                yield f"call of {call.function}: no input {name}"
         for context in call.contexts:
             if CONTEXTS.get(context.name) != len(context.args):
                 yield f"call of {call.function}: unknown context {context.name} with {len(context.args)} arguments"
@@ -116,12 +142,13 @@ def _call(node: fx.Node, check: Check | None) -> Iterator[str]:
         return
     if op == "getitem":
         sequence, index = types_in(node.args)
-        if isinstance(sequence, SequenceType) and not -len(sequence.items) <= index < len(sequence.items):
-            yield f"{node.name}: item {index} of {len(sequence.items)}"
+        count = len(sequence.items) if isinstance(sequence, SequenceType) else 0
+        if count and isinstance(index, int) and not -count <= index < count:
+            yield f"{node.name}: item {index} of {count}"
     if op in BUILTINS or check is None:
         return
     args, kwargs = rooted_types_in(node.args), rooted_types_in(node.kwargs)
-    if _opaque(args) or _opaque(kwargs):
+    if is_opaque(args) or is_opaque(kwargs):
         return
     reason = check(op, args, kwargs)
     if reason:

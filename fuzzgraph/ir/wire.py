@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgpack
@@ -27,7 +28,7 @@ from .program import (
 from .types import AnyType, NoneType, ScalarType, SequenceType, TensorType, Type
 from .values import Values
 
-_TORCH_OBJECTS = (torch.dtype, torch.memory_format, torch.layout, torch.device)
+_TORCH_OBJECTS = (torch.dtype, torch.memory_format, torch.layout)
 
 
 def torch_object(path: str) -> Any:
@@ -42,8 +43,12 @@ def torch_object(path: str) -> Any:
 
 def pack_value(value: Any) -> Any:
     """A literal, node reference or Type as plain msgpack data; unpack_value is the inverse."""
-    if value is None or isinstance(value, bool | str | float):
+    if value is None or isinstance(value, bool | str):
         return value
+    if isinstance(value, float):
+        return value if value == value else math.nan  # one nan: the text form has no sign or payload for it
+    if isinstance(value, torch.device):
+        return {"$": "device", "v": str(value)}
     if isinstance(value, int):
         return value if -(2**63) <= value < 2**64 else {"$": "int", "v": str(value)}
     if isinstance(value, fx.Node):
@@ -85,7 +90,7 @@ def unpack_value(data: Any, nodes: dict[str, fx.Node] | None = None) -> Any:
         return nodes[v]
     simple: dict[str, Any] = {
         "int": int, "ref": Ref, "torch": torch_object, "ellipsis": lambda _: Ellipsis, "type": unpack_type,
-        "complex": lambda v: complex(*v),
+        "complex": lambda v: complex(*v), "device": torch.device,
     }  # fmt: skip
     if kind in simple:
         return simple[kind](v)
