@@ -28,7 +28,7 @@ from .program import (
 )
 from .types import DTYPES, AnyType, NoneType, ScalarType, SequenceType, TensorType, Type, contiguous_strides
 from .typing import bind_parameters
-from .values import Values
+from .values import Values, default_kind
 from .wire import torch_object
 
 _CONSTANTS: dict[str, Any] = {"True": True, "False": False, "None": None}
@@ -93,7 +93,7 @@ class Reader:
         t = self.type(declared)
         if not isinstance(t, TensorType):
             raise self.error(item, f"input {name} must be a tensor, such as f32[4, 8]")
-        kind, params, seed, storage = "normal" if t.info.kind in ("float", "complex") else "ints", (), 0, None
+        kind, params, seed, storage = default_kind(t.dtype), (), 0, None
         dynamic: tuple[int, ...] = ()
         view_of = None
         for clause in clauses:

@@ -61,6 +61,11 @@ INTEGER_RANGE: dict[str, tuple[int, int]] = {
 }
 
 
+def default_kind(dtype: str) -> str:
+    """The distribution of an input whose text names none."""
+    return {"bool": "bools", "int": "ints"}.get(DTYPES[dtype].kind, "normal")
+
+
 def problem(values: Values, dtype: str) -> str | None:
     """Why these values cannot fill a tensor of this dtype, or None."""
     kind = VALUE_KINDS.get(values.kind)
