@@ -100,7 +100,8 @@ def _backward_report(observe: bool) -> dict[str, Any]:
     x = torch.randn(8, requires_grad=True)
     torch.compile(lambda a: a + 1, dynamic=True)(x).sum().backward()
     features = observers.end() if observe else {}
-    ours = [n for n in sys.modules if n not in before and n.startswith("torch.")]
+    # Generated kernels are modules below torch as well, but without a spec.
+    ours = [n for n, m in sys.modules.items() if n not in before and n.startswith("torch.") and m.__spec__]
     return {"modules": ours, "features": features}
 
 
@@ -111,16 +112,17 @@ def in_child(report: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     if pid == 0:
         try:
             write_frame(writer, report())
-        except BaseException:
+        except BaseException as e:
             traceback.print_exc()
+            write_frame(writer, {"error": f"{type(e).__name__}: {str(e)[:500]}"})
             os._exit(1)
         os._exit(0)
     os.close(writer)
     message = read_frame(reader)
     os.close(reader)
     os.waitpid(pid, 0)
-    if message is None:
-        raise RuntimeError("the warm-up failed; the log says why")
+    if message is None or "error" in message:
+        raise RuntimeError(f"the warm-up failed: {message['error'] if message else 'its child died'}")
     return message
 
 
