@@ -1,0 +1,134 @@
+"""Generator: random programs from the grammar."""
+
+from __future__ import annotations
+
+from random import Random
+
+import torch.fx as fx
+
+from ..errors import FuzzgraphError
+from ..grammar.rule import Rule, RuleBook
+from ..ir.builder import Builder, FunctionBuilder, Rejected
+from ..ir.infer import Inference
+from ..ir.program import Program, type_of
+from ..ir.types import SequenceType
+from .adapt import Adapters
+from .hazards import hazard
+from .options import draw_options
+from .pool import ProgramSource
+from .profile import Profile, pick
+from .script import draw_calls, draw_region, draw_result, first_call
+
+# Rules that are tried for one node before the program stays as long as it is.
+RULE_TRIES = 12
+PROGRAM_TRIES = 50
+ITEMS = 4
+
+
+class Generator:
+    """Makes programs from rules alone.
+
+    `program` is a pure function of the state of the rng that it is given: equal states give equal programs.
+    """
+
+    def __init__(self, book: RuleBook, infer: Inference, profile: Profile | None = None) -> None:
+        self.book, self.infer = book, infer
+        self.profile = profile or Profile()
+        self.adapters = Adapters(book)
+        self._families = _families(book, self.profile)
+
+    def program(self, rng: Random) -> Program:
+        """A verified program. Raises FuzzgraphError if the rules and the inference accept none at all."""
+        for _ in range(PROGRAM_TRIES):
+            found = self._attempt(rng)
+            if found is not None:
+                return found
+        raise FuzzgraphError("no program can be generated", hint="fuzzgraph grammar check tells whether rules work")
+
+    def _attempt(self, rng: Random) -> Program | None:
+        b = Builder(self.infer, self.book.check)
+        b.options = draw_options(rng, self.profile)
+        f = b.function("f")
+        source = ProgramSource(self.book, b, f, self.profile, self.adapters, grad=b.options.grad)
+        for _ in range(pick(self.profile.operators, rng)):
+            self.extend(b, f, source, rng)
+        if not f.body:
+            return None
+        if not any(s.type.requires_grad for s in b.inputs):
+            b.set_options(grad=False)
+        f.returns(draw_result(f, self.profile, rng))
+        b.add_call(first_call(f))
+        region = self._region(f, rng)
+        if region is not None:
+            f.regions.append(region)
+        if rng.random() < self.profile.calls:
+            draw_calls(b, f, self._has_domains(f), rng)
+        try:
+            program = b.build()
+        except Rejected:
+            return None
+        return program if hazard(self.book, self.adapters, b) is None else None
+
+    def rule(self, rng: Random) -> Rule:
+        """A random rule: first a family, then one of it, so that the families with many rules do not crowd out the rest."""
+        return pick(pick(self._families, rng), rng)
+
+    def extend(self, b: Builder, f: FunctionBuilder, source: ProgramSource, rng: Random) -> fx.Node | None:
+        """Add one call of a random rule, with its operands; None where no rule that was tried applies."""
+        for _ in range(RULE_TRIES):
+            node = self.add(self.rule(rng), b, f, source, rng)
+            if node is not None:
+                return node
+        return None
+
+    def add(self, rule: Rule, b: Builder, f: FunctionBuilder, source: ProgramSource, rng: Random) -> fx.Node | None:
+        """Add a call of this rule; None (and nothing added) where it does not apply."""
+        source.begin()
+        draft = rule.sample(source, rng)
+        if draft is None:
+            source.settle()
+            return None
+        try:
+            node = f.op(
+                draft.op, draft.args, dict(draft.kwargs), spelling=draft.spelling, before=source.before
+            )
+        except Rejected:
+            source.settle()
+            return None
+        if hazard(self.book, self.adapters, b) is not None:
+            source.settle()
+            return None
+        source.settle(node)
+        self._unpack(f, node, source, rng)
+        return node
+
+    def _unpack(self, f: FunctionBuilder, node: fx.Node, source: ProgramSource, rng: Random) -> None:
+        """Items of a tuple of tensors, so that they can be operands: one at least, at most a few."""
+        kind = type_of(node)
+        if not isinstance(kind, SequenceType) or not kind.items:
+            return
+        chosen = sorted(rng.sample(range(len(kind.items)), min(len(kind.items), rng.randint(1, ITEMS))))
+        for item in chosen:
+            f.op("getitem", (node, item), before=source.before)
+
+    def _region(self, f: FunctionBuilder, rng: Random):
+        if rng.random() >= self.profile.form:
+            return None
+        return draw_region(f, [], rng)
+
+    def _has_domains(self, f: FunctionBuilder) -> bool:
+        from ..ir.program import rooted_types_in
+
+        for node in f.body:
+            rule = self.book.rules.get(str(node.meta["op"]))
+            if rule is not None and rule.domains(rooted_types_in(node.args), rooted_types_in(dict(node.kwargs))):
+                return True
+        return False
+
+
+def _families(book: RuleBook, profile: Profile) -> list[tuple[list[tuple[Rule, float]], float]]:
+    """The rules of each family with their weights; a family weighs the root of what its rules weigh together."""
+    found: dict[str, list[tuple[Rule, float]]] = {}
+    for rule in book.rules.values():
+        found.setdefault(rule.family, []).append((rule, rule.weight * profile.tag_factor(rule.tags)))
+    return [(rules, sum(weight for _, weight in rules) ** 0.5) for rules in found.values()]

@@ -1,0 +1,111 @@
+"""Writes that eager refuses under autograd: to leaves, to saved values, to items of a split, twice over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch.fx as fx
+from torch.fx.node import map_arg
+
+from ..grammar.rule import RuleBook
+from ..ir.builder import Builder, FunctionBuilder
+from ..ir.program import root_of, type_of
+from ..ir.types import SequenceType, TensorType
+from .adapt import Adapters
+from .domains import written_nodes
+
+
+def hazard(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
+    """Why backward (or a write before it) may fail; None where all writes are surely fine.
+
+    Cautious: every operand and the result of a differentiable operator count as saved for backward. Programs that do
+    not run backward, and those without an input that requires grad, have no hazard.
+    """
+    if not b.options.grad or not any(s.type.requires_grad for s in (*b.inputs, *b.constants)):
+        return None
+    for f in b.functions.values():
+        reason = next(_hazards(book, adapters, b, f), None)
+        if reason is not None:
+            return f"{f.name}: {reason}"
+    return None
+
+
+def _hazards(book: RuleBook, adapters: Adapters, b: Builder, f: FunctionBuilder) -> Iterator[str]:
+    flow = Flow(adapters, f)
+    for node in f.body:
+        targets = written_nodes(book, node)
+        for target in targets:
+            root = flow.root(target)
+            if root in flow.saved:
+                yield f"{node.name} writes {target.name}, which backward may need"
+            if root in flow.leaves:
+                yield f"{node.name} writes {target.name}, which shares memory with a leaf that requires grad"
+            if root in flow.split and (flow.differentiable(node) or root in flow.grads):
+                yield f"{node.name} writes {target.name}, a view that came with others"
+            if root in flow.inputs and flow.differentiable(node) and len(b.calls) > 1:
+                yield f"{node.name} makes input {root} part of a graph that a second call would need again"
+        flow.follow(node, targets)
+
+
+def flow_at(book: RuleBook, adapters: Adapters, f: FunctionBuilder, until: fx.Node | None = None) -> Flow:
+    """What is known at a place of a function: at the end, or before a node."""
+    flow = Flow(adapters, f)
+    for node in f.body:
+        if node is until:
+            break
+        flow.follow(node, written_nodes(book, node))
+    return flow
+
+
+class Flow:
+    """What is known while going through a function: roots that need grad, that are saved, leaves, items of a split."""
+
+    def __init__(self, adapters: Adapters, f: FunctionBuilder) -> None:
+        self.adapters = adapters
+        heads = [n for n in f.nodes if n.op != "call_function"]
+        self.inputs = {self.root(n) for n in heads}
+        self.leaves = {self.root(n) for n in heads if _needs_grad(n)}
+        self.grads = set(self.leaves)
+        self.saved: set[str] = set()
+        self.split: set[str] = set()
+
+    @staticmethod
+    def root(node: fx.Node) -> str:
+        return root_of(node)
+
+    def differentiable(self, node: fx.Node) -> bool:
+        """Whether an operand carries grad."""
+        return any(self.root(n) in self.grads or _needs_grad(n) for n in _operands(node))
+
+    def may_write(self, node: fx.Node) -> bool:
+        """Whether a write to a value here is fine whatever is written."""
+        root = self.root(node)
+        return root not in self.saved | self.leaves | self.split
+
+    def follow(self, node: fx.Node, targets: list[fx.Node]) -> None:
+        """Take note of what a call that was found fine does."""
+        if not self.differentiable(node):
+            return
+        if node.meta.get("op") == "getitem":
+            # The items of a tuple of views cannot be written; those of other tuples are saved results.
+            self.split.add(self.root(node))
+            self.saved.add(self.root(node))
+            return
+        view = isinstance(type_of(node), TensorType) and self.root(node) != node.name and not targets
+        if not view and self.adapters.served(node, "copy") is None:
+            self.saved |= {self.root(node)} | {self.root(n) for n in _operands(node)}
+        self.grads |= {self.root(node)} | {self.root(t) for t in targets}
+
+
+def _needs_grad(node: fx.Node) -> bool:
+    kind = type_of(node)
+    if isinstance(kind, SequenceType):
+        return any(isinstance(t, TensorType) and t.requires_grad for t in kind.items)
+    return isinstance(kind, TensorType) and kind.requires_grad
+
+
+def _operands(node: fx.Node) -> list[fx.Node]:
+    found: list[Any] = []
+    map_arg((node.args, dict(node.kwargs)), found.append)
+    return found

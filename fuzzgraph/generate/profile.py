@@ -1,0 +1,58 @@
+"""How often the generator does what. All shares are probabilities; tables are (value, weight) pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def pick(table: Sequence[tuple[T, float]], rng: Random) -> T:
+    """One value of a table, by weight."""
+    return rng.choices([value for value, _ in table], [weight for _, weight in table])[0]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The weights of a generator.
+
+    Programs that showed compiler bugs have a median of two operators; what they need is breadth of dtypes, strides,
+    edge values, in-place writes and options. The defaults follow that.
+    """
+
+    # Operators drawn from rules; adapters (casts, views, clamps) come on top.
+    operators: tuple[tuple[int, float], ...] = ((1, 20), (2, 27), (3, 22), (4, 14), (5, 8), (6, 5), (8, 3), (12, 1))
+    # A rule's weight is multiplied for each of these tags that it has.
+    tags: Mapping[str, float] | None = None
+    # How often an operand is made anew although values exist; falls as inputs accumulate.
+    fresh: float = 0.3
+    # How often a fresh operand is a module constant, or made by an operator in the graph, rather than an input.
+    constant: float = 0.06
+    in_graph: float = 0.06
+    # How often an existing value that does not fit is adapted rather than left.
+    adapt: float = 0.7
+    # How often an intermediate, or an input, is returned along with the leaves.
+    extra_output: float = 0.15
+    # How often a program calls its function more than once.
+    calls: float = 0.12
+    # How often a run of nodes is written with a Python form.
+    form: float = 0.1
+    # How often run options are drawn; else they are the defaults (with or without backward).
+    options: float = 0.4
+    grad: float = 0.33
+    config: float = 0.3
+
+    def tag_factor(self, tags: frozenset[str]) -> float:
+        """The product of the factors of these tags."""
+        factor = 1.0
+        for tag in sorted(tags):
+            factor *= (self.tags if self.tags is not None else TAG_FACTORS).get(tag, 1.0)
+        return factor
+
+
+# Most functional operators have an in-place rule of their own beside them, so 0.5 still makes every third pointwise call
+# a write. Random numbers and uninitialized memory cannot be compared, so such operators only serve coverage.
+TAG_FACTORS: Mapping[str, float] = {"inplace": 0.5, "view": 1.5, "random": 0.3, "uninitialized": 0.1}

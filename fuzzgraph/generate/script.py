@@ -1,0 +1,135 @@
+"""What a program returns and how it is called: outputs, the script of calls, forms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import torch.fx as fx
+
+from ..ir.builder import Builder, FunctionBuilder, Rejected
+from ..ir.program import Call, Context, InputSpec, Ref, Region, RunOptions, type_of
+from ..ir.retype import retype
+from ..ir.types import SequenceType, TensorType
+from .layout import SIZES, similar_strides
+from .profile import Profile, pick
+
+# Literals that are returned along with tensors at times: containers of outputs hold more than tensors.
+LITERALS = (None, 3, 0.5, True, "s")
+
+
+def leaves(f: FunctionBuilder) -> list[fx.Node]:
+    """Tensors of the body that nothing uses, in order; of unused tuples of tensors, themselves."""
+    return [n for n in f.body if not n.users and isinstance(type_of(n), TensorType | SequenceType)]
+
+
+def draw_result(f: FunctionBuilder, profile: Profile, rng: Random) -> Any:
+    """A structure of all leaves, and at times of more."""
+    found: list[Any] = leaves(f)
+    written = [n for n in found if str(n.meta["op"]).endswith("_")]
+    if written and len(found) > len(written) and rng.random() < 0.3:
+        # The write shows in the input alone.
+        found = [n for n in found if n not in written]
+    others = [n for n in f.nodes if isinstance(type_of(n), TensorType) and n not in found]
+    if others and rng.random() < profile.extra_output:
+        found.insert(rng.randrange(len(found) + 1), rng.choice(others))
+    if found and rng.random() < 0.04:
+        found.append(rng.choice(found))
+    if rng.random() < 0.03:
+        found.insert(rng.randrange(len(found) + 1), rng.choice(LITERALS))
+    return structure(found, rng)
+
+
+def structure(values: list[Any], rng: Random) -> Any:
+    """Values as a function returns them: one bare, a tuple, a list, a dict, nested at times."""
+    roll = rng.random()
+    if len(values) == 1 and roll < 0.6:
+        return values[0]
+    if roll < 0.78:
+        return tuple(values)
+    if roll < 0.88:
+        return list(values)
+    if roll < 0.96 or len(values) < 2:
+        return {f"r{i}": v for i, v in enumerate(values)}
+    return (values[0], [*values[1:]])
+
+
+def first_call(f: FunctionBuilder) -> Call:
+    """The call on the inputs that the parameters are named after."""
+    return Call(f.name, tuple(Ref(n.name) for n in f.placeholders))
+
+
+def draw_calls(b: Builder, f: FunctionBuilder, grows_only: bool, rng: Random) -> None:
+    """Add one or two further calls: on the same inputs, in a context, or on inputs of other sizes."""
+    again = first_call(f)
+    for _ in range(rng.choice((1, 1, 2))):
+        kind = rng.choice(("same", "context", "sizes", "sizes", "values"))
+        if kind == "context" and not b.options.grad:
+            name = rng.choice(("no_grad", "inference_mode", "autocast"))
+            args = ("bf16",) if name == "autocast" else ()
+            b.add_call(replace(again, contexts=(Context(name, args),)))
+        elif kind == "sizes":
+            other_sizes(b, f, grows_only, rng)
+        elif kind == "values":
+            b.add_call(copied(b, again, {}, rng))
+        else:
+            b.add_call(again)
+
+
+def other_sizes(b: Builder, f: FunctionBuilder, grows_only: bool, rng: Random) -> bool:
+    """Add a call on inputs in which one size is another everywhere, if all types can be inferred for it."""
+    call = first_call(f)
+    specs = [b.spec(a.name) for a in call.args if isinstance(a, Ref)]
+    sizes = sorted({n for s in specs for n in s.type.shape if n > 1})
+    if not sizes or any(s.view_of for s in specs):
+        return False
+    old = rng.choice(sizes)
+    new = old + rng.choice((1, 1, 8)) if grows_only else pick([(n, w) for n, w in SIZES if n not in (old, 0)], rng)
+    trial = Builder(b.infer, b.check)
+    trial.options = b.options
+    changed = {s.name: resized(s, old, new) for s in specs}
+    for spec in (*specs, *b.constants):
+        (trial.add_constant if spec in b.constants else trial.add_input)(changed.get(spec.name, spec))
+    trial.functions = {f.name: FunctionBuilder(trial, f.finish())}
+    trial.add_call(call)
+    try:
+        retype(trial)
+    except Rejected:
+        return False
+    b.add_call(copied(b, call, changed, rng))
+    return True
+
+
+def resized(spec: InputSpec, old: int, new: int) -> InputSpec:
+    """The input with each size `old` replaced; strides in the same order of memory."""
+    kind = spec.type
+    if old not in kind.shape:
+        return spec
+    shape = tuple(new if n == old else n for n in kind.shape)
+    return replace(spec, type=kind.with_(shape=shape, stride=similar_strides(kind.shape, kind.stride, shape)), storage=None)
+
+
+def copied(b: Builder, call: Call, changed: dict[str, InputSpec], rng: Random) -> Call:
+    """The call on inputs of its own: new seeds, and the specs in `changed` instead of the old ones."""
+    names: dict[str, str] = {}
+    for name in [s.name for s in b.inputs if any(a == Ref(s.name) for a in call.args)]:
+        spec = changed.get(name, b.spec(name))
+        names[name] = b.fresh_name("x")
+        values = replace(spec.values, seed=0 if spec.view_of else rng.getrandbits(16))
+        base = names.get(spec.view_of, spec.view_of) if spec.view_of else None
+        b.add_input(replace(spec, name=names[name], values=values, view_of=base))
+    return replace(call, args=tuple(Ref(names[a.name]) if isinstance(a, Ref) else a for a in call.args))
+
+
+
+
+def draw_region(f: FunctionBuilder, forms: list[tuple[str, tuple[Any, ...]]], rng: Random) -> Region | None:
+    """A form around a random run of nodes."""
+    body = f.body
+    if not body or not forms:
+        return None
+    first = rng.randrange(len(body))
+    last = min(len(body) - 1, first + rng.choice((0, 1, 1, 2, 3)))
+    name, args = rng.choice(forms)
+    return Region(name, body[first].name, body[last].name, args)
