@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -43,6 +44,13 @@ class Config:
     features_off: tuple[str, ...] = ()
     llm_model: str = ""
     no_llm: bool = False
+
+    def budget(self) -> str:
+        """The limits, for people."""
+        parts = [f"{self.time:g} s"] if self.time else []
+        parts += [f"{self.programs} programs"] if self.programs else []
+        parts += [f"{self.cpu_seconds:g} CPU s"] if self.cpu_seconds else []
+        return ", ".join(parts) or "no limit"
 
     def to_toml(self) -> str:
         """One `key = value` line a field. JSON's strings, numbers, arrays and booleans are TOML's too."""
@@ -105,3 +113,29 @@ def parse_duration(text: str) -> float:
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def checked(config: Config) -> Config:
+    """The config, where its values make sense together. Raises UsageError naming the option."""
+    for name in ("jobs", "batch"):
+        if getattr(config, name) < 1:
+            raise UsageError("must be at least 1", where=f"--{name}")
+    for name in ("programs", "cpu_seconds", "time"):
+        if getattr(config, name) < 0:
+            raise UsageError("must not be negative", where=f"--{name.replace('_', '-')}")
+    for name in ("generate_share", "compare_share"):
+        if not 0 <= getattr(config, name) <= 1:
+            raise UsageError("must be between 0 and 1", where=f"--{name.replace('_', '-')}")
+    if config.timeout <= 0:
+        raise UsageError("must be above 0", where="--timeout")
+    if config.deterministic and config.jobs != 1:
+        raise UsageError("--deterministic needs --jobs 1", where="--jobs")
+    for name in ("preload", "seeds"):
+        for path in getattr(config, name):
+            if not Path(path).exists():
+                raise UsageError("no such file or directory", where=f"--{name} {path}")
+    try:
+        re.compile(config.stop_on)
+    except re.error as error:
+        raise UsageError(f"no regular expression: {error}", where="--stop-on") from error
+    return config

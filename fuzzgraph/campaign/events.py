@@ -43,7 +43,7 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Executed:
-    """An outcome came in. `new`: how many features no execution had shown before; `final`: no more executions follow."""
+    """An outcome came in. `new`: features that no execution had shown before; `final`: no more executions follow."""
 
     task: Task
     outcome: Outcome
@@ -109,7 +109,8 @@ class Stopped:
 
 
 Event = (
-    Started | Attempted | Dropped | Executed | Waiting | EntryAdded | FindingSeen | Unconfirmed | Checkpoint | Tick | Stopped
+    Started | Attempted | Dropped | Executed | Waiting | EntryAdded | FindingSeen | Unconfirmed
+    | Checkpoint | Tick | Stopped
 )
 Subscriber = Callable[[Event], None]
 

@@ -72,7 +72,8 @@ class Judge:
         elif task.purpose == "compare":
             following = self._compare(task, outcome, ids, found)
         else:
-            following = self._confirm(task, outcome, found)
+            following = None
+            self._confirm(task, outcome, found)
         self.bus.publish(Executed(task, outcome, new, final=following is None))
         if task.purpose == "compare" and outcome.status in ("ok", "unstable"):
             self._keep(task, outcome, ids)

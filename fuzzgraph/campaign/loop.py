@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from fuzzgraph.execution.protocol import Job, Outcome
 from fuzzgraph.ir.hash import content_hash
-from fuzzgraph.ir.program import Program
 
 from .clock import Clock
 from .config import Config
@@ -49,7 +48,8 @@ class Progress:
 @dataclass
 class Campaign:
     """Runs until a budget is spent, `stop` is called, or `stop_on` matches a finding. It prints nothing and stores
-    nothing: subscribers of `bus` do. All that it needs to go on later is in the checkpoints that it publishes.
+    nothing: subscribers of `bus` do. All that it needs to go on later is in the checkpoints that it publishes, `extra`
+    included.
     """
 
     config: Config
@@ -62,7 +62,7 @@ class Campaign:
     progress: Progress
     known: set[str] = field(default_factory=set)
     queue: deque[Task] = field(default_factory=deque)
-    check: Callable[[Program], list[str]] = lambda program: []
+    extra: Callable[[], dict[str, Any]] = dict
 
     def __post_init__(self) -> None:
         self._running: dict[str, Task] = {}
@@ -93,11 +93,12 @@ class Campaign:
         self.bus.publish(Started(self.config.seed, resumed, len(self.judge.library)))
         reason = ""
         try:
-            while not reason:
-                self._fill()
-                self._collect()
-                self._tick()
-                reason = self._end()
+            with self.clock.section("loop"):
+                while not reason:
+                    self._fill()
+                    self._collect()
+                    self._tick()
+                    reason = self._end()
         finally:
             self._account(fresh=True)
             for task in (*self._running.values(), *self.queue):
@@ -170,11 +171,10 @@ class Campaign:
         if candidate.program is None:
             self.bus.publish(Dropped(number, candidate.origin, candidate.reason))
             return None
-        with self.clock.section("verify"):
+        with self.clock.section("hash"):
             key = content_hash(candidate.program)
-            problems = self.check(candidate.program) if key not in self.known else []
-        if key in self.known or problems:
-            self.bus.publish(Dropped(number, candidate.origin, "refused" if problems else "duplicate"))
+        if key in self.known:
+            self.bus.publish(Dropped(number, candidate.origin, "duplicate"))
             return None
         self._barren = 0
         self.known.add(key)
@@ -245,5 +245,6 @@ class Campaign:
             "bandit": self.supply.bandit.state(),
             "spending": self.judge.spending.state(),
             "clock": dict(self.clock.seconds),
+            **self.extra(),
         }
         self.bus.publish(Checkpoint(state, self.judge.interner.take_fresh(), self.judge.scheduler.take_picks()))

@@ -133,7 +133,8 @@ class Supply:
             entry = self._scheduler.pick(rng)
             program = self._library.program(entry)
             depth = rng.choices([n for n, _ in STACK], [w for _, w in STACK])[0]
-        parent, chain = self._library.hash(entry), []
+        parent = self._library.hash(entry)
+        chain: list[str] = []
         declined: set[str] = set()
         while len(chain) < depth and len(declined) < TRIES:
             name = self.bandit.choose(rng, declined)

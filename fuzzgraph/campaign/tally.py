@@ -83,8 +83,8 @@ class Tally:
         if task.first:
             self.add("programs")
             self._credit(task, "programs")
-            self.add("invalid" if outcome.status == "invalid" else "valid")
-            if outcome.status == "invalid":
+            self.add("valid" if outcome.valid else "lost" if outcome.status == "lost" else "invalid")
+            if not outcome.valid and outcome.status != "lost":
                 self._credit(task, "invalid")
 
     def _credit(self, task: Task, what: str, amount: Number = 1) -> None:

@@ -12,6 +12,9 @@ from fuzzgraph.ir.wire import pack, unpack
 # `confirm`: did what failed fail for good?
 Purpose = Literal["cover", "compare", "confirm"]
 
+# Kinds of origin, and the word for programs of that kind.
+ORIGINS = (("seed", "seeds"), ("generate", "generated"), ("mutate", "mutated"), ("llm", "proposed"))
+
 
 @dataclass(frozen=True)
 class Origin:

@@ -94,7 +94,10 @@ class Writer:
 
 
 def mend_tree(store: Store, format: Callable[[bytes], str]) -> None:
-    """Write the text of entries whose file is missing. `format` takes a packed program."""
+    """Make the files of entries what the store says, after a kill. `format` takes a packed program."""
+    there = {path.name: path for path in (store.directory / tree.ENTRIES).glob("*.fg")}
     for entry in store.entries():
-        if not tree.entry_file(store.directory, entry.hash).is_file():
+        if there.pop(tree.entry_file(store.directory, entry.hash).name, None) is None:
             tree.write_entry(store.directory, entry.hash, format(entry.blob))
+    for orphan in there.values():
+        orphan.unlink()

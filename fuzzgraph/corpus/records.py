@@ -52,7 +52,7 @@ class EntryRecord:
 
 @dataclass(frozen=True)
 class FindingRecord:
-    """A deduplicated failure. `signature` is its key, `count` how often it was seen, `hashes` the first few programs."""
+    """A deduplicated failure. `signature` is its key, `count` how often it was seen, `hashes` the first programs."""
 
     id: str
     kind: str

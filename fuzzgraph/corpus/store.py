@@ -42,7 +42,7 @@ class Store:
             verdict = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
             raise StoreError(
-                f"the database is damaged: {verdict}",
+                f"the database is damaged: {verdict.splitlines()[-1]}",
                 where=str(self.path),
                 hint="start a campaign in a new directory",
             )
@@ -84,7 +84,8 @@ class Store:
         blob = "blob" if blobs else "NULL"
         query = f"SELECT number, hash, origin, parent, mutators, status, tier, cpu, nodes, {blob} FROM programs"
         for row in self._rows(query + " ORDER BY number"):
-            yield ProgramRecord(*row[:4], tuple(json.loads(row[4])), *row[5:])
+            number, digest, origin, parent, mutators, *rest = row
+            yield ProgramRecord(number, digest, origin, parent, tuple(json.loads(mutators)), *rest)
 
     def hashes(self) -> Iterator[str]:
         for row in self._rows("SELECT hash FROM programs ORDER BY number"):
@@ -119,16 +120,18 @@ class Store:
         return [self._entry(row) for row in self._rows(_ENTRY + where, (prefix, prefix))]
 
     def _entry(self, row: tuple[Any, ...]) -> EntryRecord:
+        id, number, digest, origin, parent, chain, seed, cost, nodes, new, status = row[:11]
+        versions, created, packed, blob, picks = row[11:]
         try:
-            features = unpack_ids(row[13])
-            if row[14] is None:
+            features = unpack_ids(packed)
+            if blob is None:
                 raise ValueError("its program is missing")
         except ValueError as error:
-            raise StoreError(f"entry {row[0]} is damaged: {error}", where=str(self.path)) from error
-        head, tail = row[:5], row[6:11]
+            raise StoreError(f"entry {id} is damaged: {error}", where=str(self.path)) from error
         return EntryRecord(
-            *head, tuple(json.loads(row[5])), *tail, json.loads(row[11]), row[12], features, row[14], row[15]
-        )
+            id, number, digest, origin, parent, tuple(json.loads(chain)), seed, cost, nodes, new, status,
+            json.loads(versions), created, features, blob, picks,
+        )  # fmt: skip
 
     def put_features(self, fresh: Iterable[tuple[int, str, str]]) -> None:
         self._db.executemany("INSERT INTO features VALUES (?,?,?)", fresh)
@@ -149,7 +152,8 @@ class Store:
     def findings(self) -> Iterator[FindingRecord]:
         query = "SELECT id, kind, signature, title, count, hashes, created FROM findings ORDER BY created, id"
         for row in self._rows(query):
-            yield FindingRecord(*row[:5], tuple(json.loads(row[5])), row[6])
+            id, kind, signature, title, count, hashes, created = row
+            yield FindingRecord(id, kind, signature, title, count, tuple(json.loads(hashes)), created)
 
     # Counters, state, pending
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,24 +20,27 @@ class Interner:
 
     def __init__(self, off: Iterable[str] = ()) -> None:
         self.off = frozenset(off)
-        self.space_of: list[str] = []
+        self._count = 0
+        # Lines seen, by the first folder of their file.
+        self.lines: Counter[str] = Counter()
         self._fresh: list[tuple[int, str, str]] = []
         # Lines come by the ten thousand, so they are looked up by file and number without making a string.
         self._lines: dict[str, dict[int, int]] = {}
         self._keys: dict[tuple[str, str], int] = {}
 
     def __len__(self) -> int:
-        return len(self.space_of)
+        return self._count
 
     def restore(self, rows: Iterable[tuple[int, str, str]]) -> None:
         """Take (id, space, key) in the order of ids, starting at 0, as the store keeps them."""
         for number, space, key in rows:
-            if number != len(self.space_of):
+            if number != self._count:
                 raise ValueError(f"feature ids are not consecutive at {number}")
-            self.space_of.append(space)
+            self._count += 1
             if space == LINES:
                 file, _, line = key.rpartition(":")
                 self._lines.setdefault(file, {})[int(line)] = number
+                self.lines[file.partition("/")[0]] += 1
             else:
                 self._keys[space, key] = number
 
@@ -65,6 +69,7 @@ class Interner:
             for line in lines:
                 if line not in known:
                     known[line] = self._new(LINES, f"{file}:{line}")
+                    self.lines[file.partition("/")[0]] += 1
             return [known[line] for line in lines]
 
     def _key_id(self, space: str, key: str) -> int:
@@ -74,7 +79,7 @@ class Interner:
         return number
 
     def _new(self, space: str, key: str) -> int:
-        number = len(self.space_of)
-        self.space_of.append(space)
+        number = self._count
+        self._count += 1
         self._fresh.append((number, space, key))
         return number

@@ -1,0 +1,189 @@
+"""The other parts of fuzzgraph, as a campaign uses them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fuzzgraph.errors import FuzzgraphError, UsageError
+from fuzzgraph.execution.protocol import Job
+from fuzzgraph.ir.program import Program, RunOptions
+from fuzzgraph.ir.wire import unpack
+from fuzzgraph.resources import data_dir
+
+from .config import Config
+from .logfile import LogFile
+from .loop import ExecutorLike
+from .supply import Makers, Seed
+from .task import Task
+
+if TYPE_CHECKING:
+    from fuzzgraph.grammar import RuleBook
+    from fuzzgraph.ir.infer import Inference
+    from fuzzgraph.llm.proposer import Proposer
+
+SCRATCH = "scratch"
+EXCHANGES = "llm.jsonl"
+
+
+@dataclass
+class Parts:
+    """What a session puts a campaign together from; tests hand in smaller ones.
+
+    `known`: content hashes of all programs of the campaign; the session fills it, the proposer reads it.
+    """
+
+    executor: ExecutorLike
+    make_job: Callable[[Task], Job]
+    makers: Makers
+    seeds: list[Seed]
+    format: Callable[[Program], str]
+    reproducer: Callable[[Task], str]
+    known: set[str] = field(default_factory=set)
+    versions: dict[str, str] = field(default_factory=dict)
+    llm_stats: Callable[[], dict[str, Any] | None] = lambda: None
+    close: Callable[[], None] = lambda: None
+
+    def format_packed(self, blob: bytes) -> str:
+        return self.format(unpack(blob))
+
+
+@dataclass
+class Tools:
+    """What mutators may use."""
+
+    book: Any
+    infer: Any
+    generator: Any
+    other: Callable[[Any], Program]
+
+
+def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts:
+    """The real parts: starts the FakeTensor process and the executor. Raises FuzzgraphError."""
+    from fuzzgraph import mutators, render
+    from fuzzgraph.execution.executor import Executor
+    from fuzzgraph.execution.infer import InferClient
+    from fuzzgraph.generate import Generator
+    from fuzzgraph.grammar import load_rules
+    from fuzzgraph.ir.text import format
+
+    with ExitStack() as stack:
+        book = load_rules(config.plugin)
+        infer = stack.enter_context(InferClient())
+        known: set[str] = set()
+        proposer = _proposer(config, directory, book, infer, known, llm_state)
+        if proposer is not None:
+            stack.callback(proposer.close)
+        executor = stack.enter_context(_executor(Executor, config, directory, log))
+        # The environment is tried before any work, so that what is missing is one line and not a failed campaign.
+        executor.start(config.target)
+        seeds = load_seeds(config, infer, book, log)
+        generator = Generator(book, infer)
+        found = {mutator.name: mutator for mutator in mutators.load(config.plugin)}
+        makers = Makers(
+            generator.program, found, lambda other: Tools(book, infer, generator, other), format, proposer,
+            proposer.config.weight if proposer is not None else 0.0, log.trouble,
+        )  # fmt: skip
+        return Parts(
+            executor=executor,
+            make_job=JobMaker(config, book),
+            makers=makers,
+            seeds=seeds,
+            format=format,
+            reproducer=lambda task: render.standalone(task.program, book),
+            known=known,
+            versions=executor.versions,
+            llm_stats=lambda: None if proposer is None else proposer.stats(),
+            close=stack.pop_all().close,
+        )
+
+
+def _executor(make: Any, config: Config, directory: Path, log: LogFile) -> Any:
+    scratch = directory / SCRATCH
+    # What a killed session left: caches and sockets of processes that are gone.
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    return make(
+        jobs=config.jobs, batch=config.batch, preload=config.preload, scratch=scratch, on_notice=log.write
+    )  # fmt: skip
+
+
+def _proposer(
+    config: Config, directory: Path, book: RuleBook, infer: Inference, known: set[str], state: Any
+) -> Proposer | None:
+    """The LLM's mutator, None unless it is configured. Afterwards no process that is started can inherit the key."""
+    from fuzzgraph.llm.config import SECRET_VARIABLES, LLMConfig
+    from fuzzgraph.llm.gate import Gate
+    from fuzzgraph.llm.journal import Journal
+    from fuzzgraph.llm.proposer import Proposer
+
+    asked = None if config.no_llm else LLMConfig.from_environment(model=config.llm_model)
+    for name in SECRET_VARIABLES:
+        os.environ.pop(name, None)
+    if asked is None:
+        return None
+    gate = Gate(book, infer)
+    return Proposer(
+        asked, gate.parse, gate.verify, known=known.__contains__, sink=Journal(directory / EXCHANGES), state=state
+    )
+
+
+@dataclass(frozen=True)
+class JobMaker:
+    """Task -> job: the rendered source, and what the oracles plan."""
+
+    config: Config
+    book: Any
+
+    def __call__(self, task: Task) -> Job:
+        from fuzzgraph import oracles
+        from fuzzgraph.render import render
+
+        cover = task.purpose == "cover"
+        return Job(
+            id=f"{task.number}/{task.purpose}",
+            source=render(task.program, self.book).source,
+            target=self.config.target,
+            tier="cover" if cover else "compare",
+            options=job_options(task.program.options),
+            plans=oracles.plan_all(task.program, self.book, ("crash",) if cover else None),
+            timeout=self.config.timeout,
+            coverage="" if task.purpose == "confirm" else "novel",
+        )
+
+
+def job_options(options: RunOptions) -> dict[str, Any]:
+    """Run options as a job holds them."""
+    return {**asdict(options), "config": dict(options.config)}
+
+
+def load_seeds(config: Config, infer: Inference, book: RuleBook, log: LogFile) -> list[Seed]:
+    """The seed programs: those named, or those shipped. One that does not fit this torch is left out and logged.
+
+    Raises UsageError for a path that is not there, and where not one of the seeds can be read.
+    """
+    from fuzzgraph.ir.text import parse_file
+
+    if config.no_seeds:
+        return []
+    paths = [Path(p) for p in config.seeds] or [data_dir("corpus") / "seeds"]
+    files: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise UsageError("no such file or directory", where=str(path), hint="--seeds takes .fg files and folders")
+        files += sorted(path.glob("**/*.fg")) if path.is_dir() else [path]
+    seeds, errors = [], []
+    for file in files:
+        try:
+            seeds.append(Seed(str(file), parse_file(str(file), infer, book.check)))
+        except FuzzgraphError as error:
+            errors.append(error)
+            log.write(f"seed left out: {error}")
+    if errors and not seeds:
+        raise errors[0]
+    return seeds

@@ -1,0 +1,75 @@
+"""Runs given programs alone, each in a fresh process, by the compiler's own path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+from fuzzgraph.execution.protocol import Job, Outcome
+from fuzzgraph.ir.hash import content_hash
+from fuzzgraph.ir.program import Program
+
+from .config import Config
+from .parts import JobMaker
+from .task import Origin, Task
+
+
+class Bench:
+    """Starts what it needs when it is needed; a context manager. `target` and `preload` go before a program's own."""
+
+    def __init__(self, target: str | None, preload: Sequence[str] | None, timeout: float, coverage: str = "") -> None:
+        self._target, self._preload, self._timeout, self._coverage = target, preload, timeout, coverage
+        self._stack = ExitStack()
+        self._executors: dict[tuple[str, ...], Any] = {}
+        self._infer: Any = None
+        self._book: Any = None
+
+    def __enter__(self) -> Bench:
+        from fuzzgraph.llm.config import SECRET_VARIABLES
+
+        for name in SECRET_VARIABLES:
+            os.environ.pop(name, None)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def infer(self) -> Any:
+        if self._infer is None:
+            from fuzzgraph.execution.infer import InferClient
+
+            self._infer = self._stack.enter_context(InferClient())
+        return self._infer
+
+    @property
+    def book(self) -> Any:
+        if self._book is None:
+            from fuzzgraph.grammar import load_rules
+
+            self._book = load_rules()
+        return self._book
+
+    def run(self, name: str, program: Program, settings: Mapping[str, Any]) -> tuple[Job, Outcome]:
+        """The job and its outcome; `settings` may hold the target and preload that a finding was found with."""
+        target = self._target or settings.get("target") or "inductor"
+        preload = tuple(settings.get("preload", ()) if self._preload is None else self._preload)
+        config = Config(target=target, timeout=self._timeout)
+        task = Task(0, program, content_hash(program), Origin("seed"), "confirm")
+        job = replace(JobMaker(config, self.book)(task), id=name, coverage=self._coverage)
+        executor = self._executor(preload)
+        executor.start(target)
+        return job, executor.run([job])[0]
+
+    def _executor(self, preload: tuple[str, ...]) -> Any:
+        if preload not in self._executors:
+            from fuzzgraph.execution.executor import Executor
+
+            self._executors[preload] = self._stack.enter_context(Executor(preload=preload))
+        return self._executors[preload]

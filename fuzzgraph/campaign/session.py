@@ -1,0 +1,192 @@
+"""Opens a campaign directory, puts a campaign together from what is stored there, and runs it.
+
+A resumed campaign and a new one take the same path: a new one finds an empty store.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from fuzzgraph.corpus.lock import DirectoryLock
+from fuzzgraph.corpus.schedule import Scheduler
+from fuzzgraph.corpus.store import Store, is_campaign
+from fuzzgraph.errors import UsageError
+from fuzzgraph.feedback.features import Interner
+from fuzzgraph.feedback.novelty import Novelty
+from fuzzgraph.ir.hash import content_hash
+from fuzzgraph.rng import Streams
+
+from . import config as options
+from . import parts
+from .clock import Clock
+from .config import Config
+from .display import Headless, Terminal
+from .events import Bus, Subscriber
+from .judge import Findings, Judge
+from .library import Library
+from .logfile import LogFile
+from .loop import Campaign, Progress
+from .parts import Parts
+from .statsfile import StatsFile
+from .summary import counted
+from .supply import Supply
+from .tally import Tally
+from .task import from_payload
+from .tiers import Spending
+from .writer import Writer, mend_tree
+
+Displays = Callable[[Tally, Callable[[], int]], Subscriber]
+
+
+@dataclass
+class Session:
+    """One run of a campaign: the campaign, and what belongs to its directory."""
+
+    directory: Path
+    campaign: Campaign
+    store: Store
+    tally: Tally
+    log: LogFile
+
+
+def prepare(directory: Path, resume: bool) -> None:
+    """Make the directory. Raises UsageError where a campaign is there and is not to be resumed, or the reverse."""
+    if is_campaign(directory):
+        if not resume:
+            hint = "add --resume to go on with it, or choose another directory"
+            raise UsageError("there is a campaign in this directory already", where=str(directory), hint=hint)
+        return
+    if directory.exists() and not directory.is_dir():
+        raise UsageError("this is no directory", where=str(directory))
+    if directory.is_dir() and any(p.name != "lock" for p in directory.iterdir()):
+        raise UsageError("the directory is not empty", where=str(directory), hint="choose another one")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the directory: {error.strerror}", where=str(directory)) from error
+
+
+def stored_options(directory: Path) -> dict[str, Any]:
+    """The options that the campaign in `directory` ran with last, without its budgets: those belong to one run."""
+    path = directory / options.FILE
+    if not path.is_file():
+        return {}
+    values = options.read_toml(path)
+    return {k: v for k, v in values.items() if k not in ("time", "programs", "cpu_seconds", "stop_on")}
+
+
+@contextmanager
+def opened(
+    directory: Path, config: Config, make_parts: Callable[[Config, Path, LogFile, Any], Parts], display: Displays | None
+) -> Iterator[Session]:
+    """A session on a prepared directory; everything is closed at the end. Raises FuzzgraphError."""
+    with ExitStack() as stack:
+        lock = DirectoryLock(directory)
+        lock.acquire()
+        stack.callback(lock.release)
+        store = Store(directory)
+        stack.callback(store.close)
+        seed = store.state("seed")
+        if seed is not None:
+            config = replace(config, seed=seed)
+        else:
+            with store.transaction():
+                store.put_state("seed", config.seed)
+                store.put_state("created", time.time())
+        (directory / options.FILE).write_text(config.to_toml(), encoding="utf-8")
+        log = LogFile(directory)
+        made = make_parts(config, directory, log, store.state("llm"))
+        stack.callback(made.close)
+        yield _assemble(directory, config, store, log, made, display)
+
+
+def _assemble(
+    directory: Path, config: Config, store: Store, log: LogFile, parts: Parts, display: Displays | None
+) -> Session:
+    """The one place that knows how a campaign's parts hang together, and what of each is stored."""
+    clock, bus = Clock(), Bus()
+    clock.seconds.update(store.state("clock") or {})
+    tally = Tally(store.counters())
+    interner, novelty, library = Interner(config.features_off), Novelty(), Library()
+    interner.restore(store.features())
+    scheduler = Scheduler(novelty)
+    makers = parts.makers
+    supply = Supply(Streams(config.seed), makers, scheduler, library, bus, clock, config.generate_share)
+    supply.bandit.restore(store.state("bandit"))
+    spending = Spending(config.compare_share, config.deterministic)
+    spending.restore(store.state("spending"))
+    findings = Findings({finding.signature: finding for finding in store.findings()})
+    judge = Judge(
+        config.seed, interner, novelty, scheduler, library, supply, spending, findings, bus, clock,
+        config.deterministic, lambda: parts.versions,
+    )  # fmt: skip
+    for entry in store.entries():
+        judge.adopt(entry)
+    known = parts.known
+    known.update(store.hashes())
+    queue = deque(from_payload(record.number, record.payload) for record in store.pending())
+    known.update(task.hash for task in queue)
+    supply.seeds.extend(seed for seed in parts.seeds if content_hash(seed.program) not in known)
+    mend_tree(store, parts.format_packed)
+
+    def coverage() -> int:
+        return counted(interner.lines)
+
+    # Counters first: what the writer stores at a checkpoint and the others show includes the event at hand.
+    bus.subscribe(tally)
+    bus.subscribe(Writer(store, tally, config, clock, parts.format, parts.reproducer))
+    bus.subscribe(log)
+    bus.subscribe(StatsFile(directory, tally, clock, lambda: len(interner), parts.llm_stats))
+    if display is not None:
+        bus.subscribe(display(tally, coverage))
+    progress = Progress(**(store.state("progress") or {}))
+    campaign = Campaign(
+        config, parts.executor, parts.make_job, supply, judge, bus, clock, progress, known, queue,
+        lambda: {"llm": parts.llm_stats()},
+    )  # fmt: skip
+    return Session(directory, campaign, store, tally, log)
+
+
+def conduct(directory: Path, config: Config) -> str:
+    """Run a campaign in a prepared directory, showing progress on stdout; return why it ended."""
+    with opened(directory, config, parts.make, _display(directory, config)) as session:
+        with signals(session.campaign.stop):
+            return session.campaign.run()
+
+
+def _display(directory: Path, config: Config) -> Displays:
+    def make(tally: Tally, coverage: Callable[[], int]) -> Subscriber:
+        if sys.stdout.isatty():
+            return Terminal(tally, coverage, str(directory), config.budget())
+        return Headless(sys.stdout, tally, coverage)
+
+    return make
+
+
+@contextmanager
+def signals(stop: Callable[[str], None]) -> Iterator[None]:
+    """SIGINT and SIGTERM call `stop`; a second SIGINT interrupts at once."""
+    asked = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        asked = True
+        stop("interrupted" if number == signal.SIGINT else "terminated")
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

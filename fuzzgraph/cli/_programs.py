@@ -1,0 +1,89 @@
+"""Programs named on the command line: files, finding directories, entries of a campaign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fuzzgraph.errors import UsageError
+
+if TYPE_CHECKING:
+    from fuzzgraph.ir.infer import Inference
+    from fuzzgraph.ir.program import Program
+
+
+@dataclass(frozen=True)
+class Named:
+    """`settings` are what a finding was found with (target, preload), where the name is a finding's."""
+
+    name: str
+    program: Program
+    settings: dict[str, object]
+
+
+def load(name: str, corpus: Path | None, infer: Inference | None) -> list[Named]:
+    """Programs that `name` means: a .fg file, a finding directory, a folder of .fg files, DIR:ID, or, with `corpus`, an
+    entry's id or the start of its hash. Raises UsageError, ProgramError or StoreError.
+    """
+    path = Path(name)
+    if path.is_file():
+        return [Named(name, _parse(path, infer), {})]
+    if path.is_dir():
+        return _folder(path, infer)
+    directory, colon, entry = name.rpartition(":")
+    if colon and Path(directory).is_dir():
+        return [_entry(Path(directory), entry)]
+    if corpus is not None:
+        return [_entry(corpus, name)]
+    hint = "a .fg file, a finding's directory, or CAMPAIGN:ENTRY"
+    raise UsageError("no such program", where=name, hint=hint)
+
+
+def _parse(path: Path, infer: Inference | None) -> Program:
+    from fuzzgraph.ir.text import parse
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(error.strerror or str(error), where=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise UsageError("this is no text file", where=str(path), hint="programs are .fg files") from error
+    return parse(text, infer, file=str(path))
+
+
+def _folder(path: Path, infer: Inference | None) -> list[Named]:
+    import json
+
+    from fuzzgraph.triage.folder import DESCRIPTION, PROGRAM
+
+    if (path / PROGRAM).is_file():
+        settings: dict[str, object] = {}
+        if (path / DESCRIPTION).is_file():
+            try:
+                described = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
+                settings = {key: described[key] for key in ("target", "preload") if key in described}
+            except (ValueError, TypeError) as error:
+                raise UsageError(f"not readable: {error}", where=str(path / DESCRIPTION)) from error
+        return [Named(str(path), _parse(path / PROGRAM, infer), settings)]
+    found = sorted(path.glob("**/*.fg"))
+    if not found:
+        raise UsageError("no .fg program in this directory", where=str(path))
+    return [Named(str(file), _parse(file, infer), {}) for file in found]
+
+
+def _entry(directory: Path, name: str) -> Named:
+    from fuzzgraph.corpus.store import Store
+    from fuzzgraph.ir.wire import unpack
+
+    store = Store(directory, readonly=True)
+    try:
+        entries = store.find_entries(name) if name else []
+    finally:
+        store.close()
+    exact = [entry for entry in entries if str(entry.id) == name or entry.hash == name]
+    entries = exact[:1] or entries
+    if len(entries) != 1:
+        what = "no such entry" if not entries else f"{len(entries)} entries start with this"
+        raise UsageError(what, where=f"{directory}:{name}", hint="an entry's id or the start of its hash")
+    return Named(f"{directory}:{entries[0].hash[:12]}", unpack(entries[0].blob), {})

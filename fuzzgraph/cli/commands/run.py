@@ -1,0 +1,86 @@
+"""`fuzzgraph run FILE...`: replay programs in a fresh process and print each oracle's verdict."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fuzzgraph.execution.protocol import Failure, Job, Outcome
+
+HELP = "replay programs in a fresh process and print each oracle's verdict"
+EPILOG = "exit status 1 when an oracle fails"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("programs", nargs="+", metavar="FILE", help=".fg file, finding's directory, or CAMPAIGN:ENTRY")
+    parser.add_argument("--corpus", type=Path, metavar="DIR", help="campaign whose entries FILE may name")
+    parser.add_argument("--target", metavar="NAME", help="compiler configuration (default: the finding's)")
+    parser.add_argument("--preload", action="append", metavar="FILE", help="Python file that the process runs first")
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="limit for one program (default: 60)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a program")
+
+
+def run(args: argparse.Namespace) -> int:
+    from contextlib import ExitStack
+
+    from fuzzgraph.campaign import replay
+    from fuzzgraph.cli._programs import load
+
+    failed = False
+    with ExitStack() as stack:
+        bench = stack.enter_context(replay.Bench(args.target, args.preload, args.timeout))
+        named = [each for name in args.programs for each in load(name, args.corpus, bench.infer)]
+        for each in named:
+            job, outcome = bench.run(each.name, each.program, each.settings)
+            failed = failed or bool(outcome.failures)
+            text = json.dumps(as_json(each.name, job, outcome)) if args.json else as_text(each.name, job, outcome)
+            print(text, flush=True)
+    return 1 if failed else 0
+
+
+def as_text(name: str, job: Job, outcome: Outcome) -> str:
+    lines = [f"{name}: {outcome.status}" + (f" at {outcome.stage}" if outcome.stage != "done" else "")]
+    for oracle in job.plans:
+        found = [f for f in outcome.failures if f.oracle == oracle]
+        verdict = "; ".join(said(f) for f in found)
+        lines.append(f"  {oracle:<12}{'FAIL  ' + verdict if found else verdict_without(outcome)}")
+    for failure in outcome.failures:
+        if failure.oracle not in job.plans:
+            lines.append(f"  {failure.oracle:<12}FAIL  {said(failure)}")
+    if outcome.error is not None and not outcome.failures:
+        lines.append(f"  {outcome.error.type}: {outcome.error.message}")
+    return "\n".join(lines)
+
+
+def said(failure: Failure) -> str:
+    what = f"{failure.exc_type}: {failure.message}" if failure.exc_type else failure.message
+    return f"{failure.kind} ({failure.stage}): {what}"
+
+
+def verdict_without(outcome: Outcome) -> str:
+    if not outcome.valid:
+        return "-     the reference does not run"
+    if outcome.status == "unstable":
+        return "-     the reference is not a judge"
+    return "ok" if outcome.status in ("ok", "failure") else "-     it did not get that far"
+
+
+def as_json(name: str, job: Job, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "program": name,
+        "target": job.target,
+        "status": outcome.status,
+        "stage": outcome.stage,
+        "oracles": {
+            oracle: "fail" if any(f.oracle == oracle for f in outcome.failures) else verdict_without(outcome).split()[0]
+            for oracle in job.plans
+        },
+        "failures": [failure.__dict__ for failure in outcome.failures],
+        "error": None if outcome.error is None else {"type": outcome.error.type, "message": outcome.error.message},
+        "output": outcome.output,
+        "cpu": round(outcome.cpu, 3),
+        "versions": outcome.versions,
+    }
