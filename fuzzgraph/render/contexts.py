@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..errors import ProgramError
-from ..ir.program import Call, Context, RunOptions
+from ..ir.program import Context, RunOptions
 from .literals import dtype_text
 
 
@@ -22,11 +22,10 @@ def context_text(context: Context, device: str = "cpu") -> str:
     raise ProgramError(f"unknown context {context.name!r}")
 
 
-def all_contexts(call: Call, options: RunOptions) -> tuple[Context, ...]:
-    """The contexts of a call, those of the run options outermost."""
-    outer = [Context("inference_mode")] if options.inference else []
-    outer += [Context("autocast", (options.autocast,))] if options.autocast else []
-    return (*outer, *call.contexts)
+def option_contexts(options: RunOptions) -> tuple[Context, ...]:
+    """The contexts that run options ask for, around each call."""
+    found = [Context("inference_mode")] if options.inference else []
+    return (*found, Context("autocast", (options.autocast,))) if options.autocast else tuple(found)
 
 
 def compile_kwargs(options: RunOptions | Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from torch.fx.node import map_arg
 
 from ..ir.program import Program
 from . import inputs, quote
-from .contexts import all_contexts, context_text
+from .contexts import context_text, option_contexts
 from .forms import Form, indented, load_forms
 from .function import FunctionWriter
 from .literals import literal
@@ -41,9 +41,14 @@ def render(program: Program, book: RuleBook | None = None, forms: Mapping[str, F
 
 
 def module_parts(
-    program: Program, book: RuleBook | None, forms: Mapping[str, Form], reserved: frozenset[str] = frozenset()
-) -> list[str]:
-    """The definitions of the module in order, each without blank lines around it."""
+    program: Program, book: RuleBook | None, forms: Mapping[str, Form], reserved: frozenset[str] = frozenset(),
+    options_in_run: bool = False,
+) -> list[str]:  # fmt: skip
+    """The definitions of the module in order, each without blank lines around it.
+
+    `options_in_run`: the contexts that run options ask for are blocks of `run`, too. In a campaign the harness enters
+    them, since its float64 reference must leave autocast out.
+    """
     names = Names(program, reserved)
     factories: dict[str, str] = {}
     functions = []
@@ -55,7 +60,7 @@ def module_parts(
     makers = inputs.InputWriter(program, names, factories)
     if makers.closures_at_module_level:
         functions.append("\n".join(makers.closures_at_module_level))
-    script = ["\n".join(makers.lines()), "\n".join(_run(program, names))]
+    script = ["\n".join(makers.lines()), "\n".join(_run(program, names, options_in_run))]
     if program.states:
         script.append(_get_states(program, names))
     return [*functions, *_helpers(script), *script]
@@ -76,10 +81,11 @@ def _helpers(parts: list[str]) -> list[str]:
     return [quote.source(name) for name in sorted(quote.names()) if name in used]
 
 
-def _run(program: Program, names: Names) -> list[str]:
+def _run(program: Program, names: Names, options_in_run: bool) -> list[str]:
     lines: list[str] = []
     wrapped: dict[str, str] = {}
     alone = len(program.calls) == 1
+    outer = option_contexts(program.options) if options_in_run else ()
     device = program.inputs[0].type.device.split(":")[0] if program.inputs else "cpu"
     for call in program.calls:
         function = names.outer[call.function]
@@ -92,7 +98,7 @@ def _run(program: Program, names: Names) -> list[str]:
             target = wrapped[call.function]
         made = f"{target}({', '.join(_argument(a, names) for a in call.args)})"
         body = [f"return [{made}]" if alone else f"results.append({made})"]
-        contexts = [context_text(c, device) for c in all_contexts(call, program.options)]
+        contexts = [context_text(c, device) for c in (*outer, *call.contexts)]
         if contexts:
             body = [f"with {', '.join(contexts)}:", *indented(body)]
         lines += body

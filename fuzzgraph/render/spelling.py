@@ -63,7 +63,7 @@ def _by_template(template: str, args: tuple[Any, ...], name: Namer) -> Spelled:
         text = literal(value, name)
         # `-1 ** x` and `1.real` mean something else, and `1 + 2j` binds less tightly than `*`.
         bare = isinstance(value, fx.Node | tuple | list | dict | str) or re.fullmatch(r"\d+", text)
-        return text if bare and not template.startswith("{0}.") or re.fullmatch(r"\w+", text) else f"({text})"
+        return text if (bare and not template.startswith("{0}.")) or re.fullmatch(r"\w+", text) else f"({text})"
 
     text = re.sub(r"\{(\d+)\}", fill, template)
     if not re.search(r"[^=!<>]=(?!=)", template):

@@ -1,4 +1,4 @@
-"""`with torch.autocast("cpu", dtype=...):` around a region; its one argument is the dtype, None switches autocast off."""
+"""`with torch.autocast("cpu", dtype=...):` around a region. The argument is the dtype; None switches it off."""
 
 from __future__ import annotations
 

@@ -1,0 +1,154 @@
+"""A reproducer: one script that imports torch only, says what differs, and exits with a status for `git bisect run`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..ir.program import Program
+from . import check, quote
+from .contexts import compile_kwargs
+from .forms import Form, load_forms
+from .literals import literal
+from .module import module_parts
+
+if TYPE_CHECKING:
+    from ..grammar import RuleBook
+
+_MODULES = {"inductor": "torch._inductor", "dynamo": "torch._dynamo", "functorch": "torch._functorch"}
+
+# Compiled code draws eager's random numbers, and no result of an earlier run is taken from a cache.
+_SETTINGS = (
+    ("inductor.fallback_random", True), ("inductor.fx_graph_cache", False), ("functorch.enable_autograd_cache", False),
+)  # fmt: skip
+
+_COMPARE = '''\
+def compare():
+    eager = execute(lambda f: f)
+WIDE    compiled = execute(lambda f: torch.compile(ARGS))
+    found = {k: difference(eager.get(k), compiled.get(k)LEAF) for k in {**eager, **compiled}IF}
+    for name, text in found.items():
+        if text:
+            print(f"{name}: {text}")
+    return any(found.values())'''
+
+_MAIN = '''\
+if __name__ == "__main__":
+    if sys.argv[1:] == ["eager"]:
+        execute(lambda f: f)
+    elif sys.argv[1:] == ["compiled"]:
+        DO
+    else:  # in children, which may crash or hang
+        for step, failed in ("eager", 125), ("compiled", 1):
+            try:
+                status = subprocess.run([sys.executable, __file__, step], timeout=LIMIT).returncode
+            except subprocess.TimeoutExpired:
+                status = "more than LIMIT s"
+            if status:
+                print(f"{step}: exit status {status}")
+                sys.exit(failed)
+        print("eager and compiled agree")'''
+
+_WIDE = """\
+    try:
+        wide = execute(lambda f: f, wide=True)
+    except Exception:
+        wide = {}  # the program does not run in float64
+"""
+
+
+_BACKWARD = """\
+    outputs = [t for t in torch.utils._pytree.tree_leaves(results) if getattr(t, "grad_fn", None)]
+    weights = [(torch.arange(t.numel()) % 8 + 1).reshape(t.shape).to(t.dtype) / 4 for t in outputs]
+    torch.autograd.backward(outputs, weights)"""
+
+_SHARING = """\
+    sharing = {}
+    for name, value in seen.items():
+        if isinstance(value, torch.Tensor):
+            sharing.setdefault(value.untyped_storage()._cdata, []).append(name)
+    return {**seen, "sharing of memory": sorted(names for names in sharing.values() if len(names) > 1)}"""
+
+
+def standalone(
+    program: Program, book: RuleBook | None = None, *, title: str = "", details: str = "", crash: bool = False,
+    ignore: Sequence[str] = (), limit: int = 300, forms: Mapping[str, Form] | None = None,
+) -> str:  # fmt: skip
+    """A script that runs the program eagerly and compiled: the same functions as `render`, and a main.
+
+    It exits with 1 while the compiled run raises, dies, takes more than `limit` seconds or differs from eager in what
+    it prints, 0 when they agree, 125 when the eager run fails. With `crash` only that the compiled run gets through is
+    checked, which makes it much shorter. `ignore` lists results whose values may differ, by their path ("call 0[1]").
+    `title` and `details` become the docstring. Raises ProgramError as `render` does.
+    """
+    reserved = quote.names(check) | {"compare", "execute", "same"}
+    parts = module_parts(program, book, load_forms() if forms is None else forms, reserved, options_in_run=True)
+    wide = not crash and any(_narrow(s.type.dtype) for s in (*program.inputs, *program.constants))
+    if crash:
+        parts += [_execute(program, wide, crash)]
+    else:
+        parts += [quote.source("leaves", check), *_judges(wide), _execute(program, wide, crash)]
+        parts += [_compare(program, wide, ignore)]
+    do = f"execute(lambda f: torch.compile({_arguments(program)}))" if crash else "sys.exit(compare())"
+    parts += [_MAIN.replace("DO", do).replace("LIMIT", str(limit))]
+    return _docstring(title, details) + _header(program, wide) + "\n\n\n" + "\n\n\n".join(parts) + "\n"
+
+
+def _judges(wide: bool) -> list[str]:
+    difference = quote.source("difference", check)
+    if wide:
+        return [quote.source("widened", check), quote.source("as_good", check), difference]
+    excuse = "        if not as_good(eager.detach(), compiled.detach(), wide):\n    "
+    assert excuse in difference
+    return [difference.replace(excuse, "").replace(", wide=None", "")]
+
+
+def _narrow(dtype: str) -> bool:
+    """Whether float64 is more precise."""
+    return dtype in ("f16", "bf16", "f32", "c64")
+
+
+def _docstring(title: str, details: str) -> str:
+    text = "\n\n".join(t.strip() for t in (title, details) if t.strip()).replace("\\", "\\\\").replace('"""', "'''")
+    return f'"""{text}{chr(10) if details.strip() else ""}"""\n\n' if text else ""
+
+
+def _header(program: Program, wide: bool) -> str:
+    lines = ["import subprocess", "import sys", "", "import torch", "import torch._functorch.config"]
+    lines += ["from torch._dynamo.utils import same", ""] if wide else [""]
+    for key, value in (*_SETTINGS, *program.options.config):
+        module, _, name = key.partition(".")
+        lines.append(f"{_MODULES.get(module, module)}.config.{name} = {literal(value)}")
+    return "\n".join(lines)
+
+
+def _execute(program: Program, wide: bool, crash: bool) -> str:
+    lines = [f"def execute(wrap{', wide=False' if wide else ''}):"]
+    lines += [] if crash else ['    """Run the program; what it returned and what it left behind, by name."""']
+    lines += ["    torch._dynamo.reset()", "    inputs = make_inputs()"]
+    if wide:
+        lines += ["    if wide:", "        inputs = widened(inputs)"]
+        constants = ", ".join(f'"{s.name}": {s.name}' for s in program.constants)
+        lines += [f"        globals().update(widened({{{constants}}}))"] if constants else []
+    lines += ["    torch.manual_seed(0)", "    results = run(wrap, inputs)"]
+    if program.options.grad:
+        lines += _BACKWARD.splitlines()
+    if crash:
+        return "\n".join(lines)
+    lines += ['    seen = {k: v for i, r in enumerate(results) for k, v in leaves(f"call {i}", r)}']
+    lines += ['    seen.update((f"input {k} after the run", t) for k, t in inputs.items())']
+    if program.options.grad:
+        lines += ['    seen.update((f"gradient of {k}", t.grad) for k, t in inputs.items() if t.is_leaf)']
+    if program.states:
+        lines.append('    seen.update(leaves("states", get_states()))')
+    return "\n".join([*lines, _SHARING])
+
+
+def _compare(program: Program, wide: bool, ignore: Sequence[str]) -> str:
+    text = _COMPARE.replace("ARGS", _arguments(program)).replace("WIDE", _WIDE if wide else "")
+    text = text.replace("LEAF", ", wide.get(k)" if wide else "")
+    return text.replace("IF", f" if k not in {literal(list(ignore))}" if ignore else "")
+
+
+def _arguments(program: Program) -> str:
+    return ", ".join(["f", *(f"{k}={literal(v)}" for k, v in compile_kwargs(program.options).items())])
