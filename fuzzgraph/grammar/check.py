@@ -103,7 +103,7 @@ def report_lines(report: CheckReport) -> list[str]:
 
 
 def _check_rule(rule: Rule, infer: CheckInference, samples: int, streams: Streams, report: CheckReport) -> None:
-    found: dict[tuple[str, str], Disagreement] = {}
+    found: dict[tuple[str, str, str | None], Disagreement] = {}
     source = FreshSource()
     drawn = 0
     for index in range(samples):
@@ -114,19 +114,26 @@ def _check_rule(rule: Rule, infer: CheckInference, samples: int, streams: Stream
             continue
         drawn += 1
         for aspect, message in _compare(rule, infer, draft):
-            seen = found.get((aspect, message))
+            reason = _explained(rule, aspect, draft)
+            seen = found.get((aspect, message, reason))
             count = 1 if seen is None else seen.count + 1
             call = describe(draft) if seen is None else seen.call
-            found[aspect, message] = Disagreement(rule.op, aspect, message, call, count, _explained(rule, aspect))
+            found[aspect, message, reason] = Disagreement(rule.op, aspect, message, call, count, reason)
     if not drawn:
-        found["sample", ""] = Disagreement(rule.op, "sample", "no sample fits the rule", rule.where)
+        found["sample", "", None] = Disagreement(rule.op, "sample", "no sample fits the rule", rule.where)
     report.samples += drawn
     report.disagreements += [d for d in found.values() if d.upstream is None]
     report.explained += [d for d in found.values() if d.upstream is not None]
 
 
-def _explained(rule: Rule, aspect: str) -> str | None:
-    return next((u.reason for u in rule.upstream if aspect in u.aspects), None)
+def _explained(rule: Rule, aspect: str, draft: Draft) -> str | None:
+    """What the rule file says about a disagreement of this kind in this call."""
+    args, kwargs, _ = types_of(draft)
+    env = matching.match(rule, args, kwargs)
+    for known in rule.upstream:
+        if aspect in known.aspects and (known.condition is None or (not isinstance(env, str) and known.condition(env))):
+            return known.reason
+    return None
 
 
 def types_of(draft: Draft) -> tuple[tuple[Any, ...], dict[str, Any], dict[int, Values]]:

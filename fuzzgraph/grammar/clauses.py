@@ -12,8 +12,9 @@ from typing import Any
 import lark
 
 from ..errors import RuleError
+from ..ir.types import DTYPES
 from . import attributes, matching
-from .dtypes import CLASSES, DTypes, can_cast
+from .dtypes import CLASSES, DTypes, writable
 from .expressions import FUNCTIONS, compile_expression, is_global
 from .model import (
     MISSING,
@@ -70,9 +71,13 @@ class RuleReader:
     def __init__(self, text: str, path: Path) -> None:
         self.text, self.path = text, path
         self._modules: dict[str, ModuleType] = {}
+        self._common: list[Upstream] = []
 
     def rules(self, node: Any) -> Iterator[Rule]:
         """The rules of one `op` block: one for each operator that it names, and for each in-place variant."""
+        if node.data == "common":
+            self._common.append(self._disagreement(node))
+            return
         heads = [c for c in node.children if c.data == "opname"]
         rest = [c for c in node.children if c.data != "opname"]
         signature = self._signature(rest[0]) if rest and rest[0].data == "params" else []
@@ -199,11 +204,15 @@ class RuleReader:
             self._fail(node, f"{file} has neither {name} nor check_{name}")
 
     def _upstream(self, draft: _Draft, node: Any) -> None:
-        *aspects, reason = node.children
+        draft.upstream.append(self._disagreement(node))
+
+    def _disagreement(self, node: Any) -> Upstream:
+        *aspects, condition, reason = node.children
         for aspect in aspects:
             if str(aspect) not in ASPECTS:
                 self._fail(aspect, f"unknown aspect {str(aspect)!r}", f"one of {', '.join(sorted(ASPECTS))}")
-        draft.upstream.append(Upstream(frozenset(map(str, aspects)), str(reason)[1:-1]))
+        expr = None if condition is None else self._expr(condition)
+        return Upstream(frozenset(map(str, aspects)), str(reason)[1:-1], expr)
 
     def _module(self, file: str, node: Any) -> ModuleType:
         if file not in self._modules:
@@ -299,9 +308,9 @@ class RuleReader:
 
     def _check_names(self, draft: _Draft) -> None:
         """All names in expressions are known; preconditions wait for the variables among them."""
-        known = {*draft.params, *draft.variables, *draft.shapes}
+        known = {*draft.params, *draft.variables, *draft.shapes, "writing"}
         draft.conditions = [replace(c, names=c.names & known) for c in draft.conditions]
-        exprs = [c.expr for c in draft.conditions]
+        exprs = [c.expr for c in draft.conditions] + [u.condition for u in draft.upstream if u.condition is not None]
         for item in draft.result or ():
             exprs += [item.dtype, item.shape]
         for param in draft.params.values():
@@ -323,6 +332,8 @@ class RuleReader:
             inplace_op = draft.inplace[0] or f"Tensor.{op.rpartition('.')[2]}_"
             if draft.result is None:
                 self._fail(head, f"{op}: an in-place variant needs a result clause")
+        if draft.result is not None:
+            conditions.append(self._has_result(draft))
         if draft.out is not None:
             if draft.result is None or draft.result_tuple:
                 self._fail(head, f"{op}: an out= variant needs a result clause with one tensor")
@@ -333,10 +344,18 @@ class RuleReader:
         yield Rule(
             op, self.path.stem, where, params, order, tuple(conditions), draft.result, draft.result_tuple, draft.alias,
             frozenset(draft.tags), draft.weight, _spellings(spellings, ["method"] if own else ["function"]),
-            inplace_op, None, draft.out == "exact", draft.sampler, draft.checker, tuple(draft.upstream),
+            inplace_op, None, draft.out == "exact", draft.sampler, draft.checker, (*draft.upstream, *self._common),
         )  # fmt: skip
         if inplace_op is not None and draft.inplace is not None and not written:
             yield self._inplace_rule(draft, op, inplace_op, draft.inplace[1], where)
+
+    def _has_result(self, draft: _Draft) -> Condition:
+        """The declared result has one of our dtypes, and a shape."""
+        items = draft.result or ()
+        known = {*draft.params, *draft.variables, *draft.shapes, "writing"}
+        names = frozenset(name for i in items for name in i.dtype.names | i.shape.names) & known
+        holds = Expr("result", lambda env: all(i.dtype(env) in DTYPES and i.shape(env) is not None for i in items))
+        return Condition(holds, "the result has no dtype that programs know", names)
 
     def _with_out(
         self, draft: _Draft, params: tuple[Param, ...], order: tuple[str, ...], conditions: list[Condition]
@@ -352,7 +371,7 @@ class RuleReader:
             if out is None:
                 return True
             dtype, shape = str(item.dtype(env)), tuple(item.shape(env))
-            return (dtype == out.dtype if exact else can_cast(dtype, out.dtype)) and shape == out.shape
+            return (dtype == out.dtype or (not exact and writable(dtype, out.dtype))) and shape == out.shape
 
         names = frozenset({"out", *draft.params})
         conditions.append(Condition(Expr("out", holds), "the result does not fit out=", names))
@@ -380,7 +399,7 @@ class RuleReader:
         return Rule(
             inplace_op, self.path.stem, where, params, tuple(draft.params), (*draft.conditions, fits),
             (ResultItem(*target),), False, Alias(name), frozenset({*draft.tags, "inplace"}), draft.weight,
-            _spellings(spellings, ["method"]), None, op, False, draft.sampler, draft.checker, tuple(draft.upstream),
+            _spellings(spellings, ["method"]), None, op, False, draft.sampler, draft.checker, (*draft.upstream, *self._common),
         )  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def _combine(higher: str | None, lower: str | None) -> str | None:
     if high == "float":
         if low != "complex":
             return higher
-        return {"f32": "c64", "f64": "c128", "bf16": "c64", "f16": "c32"}[higher]
+        return {"f32": "c64", "f64": "c128", "bf16": "bc32", "f16": "c32"}[higher]
     if high == "bool" or low in ("float", "complex"):
         return promote_pair(higher, lower)
     return higher
@@ -106,6 +106,14 @@ def can_cast(source: str, target: str) -> bool:
     return torch.can_cast(DTYPES[source].torch_dtype, DTYPES[target].torch_dtype)
 
 
+def writable(source: str, target: str) -> bool:
+    """Whether out= of dtype `target` takes a result of dtype `source`.
+
+    Stricter than `can_cast`: several CPU kernels cannot write a real result to a complex tensor.
+    """
+    return can_cast(source, target) and (DTYPES[target].kind != "complex" or DTYPES[source].kind == "complex")
+
+
 def floating(operand: Any) -> str:
     """Result dtype of operators that turn integers into the default float."""
     dtype = promote(operand)
@@ -141,6 +149,11 @@ def fits(value: Any, dtype: str) -> bool:
         return _fits_integer(value, info.bits, info.signed)
     limit = torch.finfo(info.torch_dtype).max
     return value != value or abs(value) == float("inf") or abs(value) <= limit
+
+
+def in_range(value: Any, dtype: str) -> bool:
+    """As `fits`, with no negative number for an unsigned dtype."""
+    return fits(value, dtype) and (DTYPES[dtype].kind != "int" or DTYPES[dtype].signed or not value < 0)
 
 
 def _fits_integer(value: float, bits: int, signed: bool) -> bool:

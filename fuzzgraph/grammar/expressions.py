@@ -82,6 +82,12 @@ def size_at(shape: Any, dim: int) -> int:
     return sizes[wrap(dim, len(sizes))] if sizes else 1
 
 
+def sizes_at(shape: Any, dim: Any) -> Ints:
+    """Sizes of the dims that a reduction runs over (None and (): all)."""
+    sizes = shape_of(shape)
+    return tuple(sizes[d] for d in dims_of(dim, len(sizes))) if sizes else ()
+
+
 def replaced(shape: Any, dim: int, size: int) -> Ints:
     """A shape with another size at a dim."""
     sizes = list(shape_of(shape))
@@ -133,12 +139,12 @@ def loss_shape(shape: Any, reduction: str) -> Ints:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
-        broadcast, is_tensor, has_tensor, kind, wrap, dims_of, reduced, size_at, replaced, without, swapped, product,
+        broadcast, shape_of, is_tensor, has_tensor, kind, wrap, dims_of, reduced, size_at, sizes_at, replaced, without, swapped, product,
         distinct, known, loss_shape, pick, dtypes.promote, dtypes.can_cast, dtypes.floating, dtypes.real_of,
-        dtypes.complex_of, dtypes.summed, dtypes.fits, len, min, max, abs, sum, tuple, sorted,
+        dtypes.complex_of, dtypes.summed, dtypes.fits, dtypes.in_range, len, min, max, abs, sum, tuple, sorted,
     )
 }  # fmt: skip
-_GLOBALS: dict[str, Any] = {"__builtins__": {}, **dtypes.CLASSES, **FUNCTIONS}
+_GLOBALS: dict[str, Any] = {"__builtins__": {}, "inf": math.inf, **dtypes.CLASSES, **FUNCTIONS}
 
 
 def compile_expression(source: str, where: str) -> Expr:

@@ -39,7 +39,7 @@ def match(rule: Rule, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Env |
     bound = bind(rule, args, kwargs)
     if isinstance(bound, str):
         return bound
-    env: Env = {}
+    env = new_env(rule)
     for name in rule.order:
         param = rule.param[name]
         if name in bound:
@@ -51,6 +51,11 @@ def match(rule: Rule, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Env |
     if (reason := failing(rule, env)) is not None:
         return reason
     return storage_problem(rule, env) or env
+
+
+def new_env(rule: Rule) -> Env:
+    """What expressions may read before any argument is bound: `writing` is true in the in-place variant."""
+    return {"writing": "inplace" in rule.tags}
 
 
 def normal(value: Any) -> Any:
@@ -189,6 +194,8 @@ def _may_clash(target: TensorType, other: TensorType) -> bool:
 def results(rule: Rule, env: Env) -> list[tuple[str, tuple[int, ...]]]:
     """Declared dtype and shape of each result tensor."""
     assert rule.result is not None
+    if env.get("out") is not None:
+        return [(env["out"].dtype, env["out"].shape)]
     return [(str(item.dtype(env)), tuple(item.shape(env))) for item in rule.result]
 
 

@@ -147,10 +147,11 @@ class Alias:
 
 @dataclass(frozen=True)
 class Upstream:
-    """A disagreement of torch with itself: which aspects differ, and why."""
+    """A disagreement of torch with itself: which aspects differ, why, and (`condition`) in which calls."""
 
     aspects: frozenset[str]
     reason: str
+    condition: Expr | None = None
 
 
 @dataclass(frozen=True)

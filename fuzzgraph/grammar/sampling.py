@@ -35,7 +35,7 @@ class Sampling:
 
     def __init__(self, rule: Rule, source: OperandSource, rng: Random) -> None:
         self.rule, self.source, self.rng = rule, source, rng
-        self.env: Env = {}
+        self.env: Env = matching.new_env(rule)
         self.operands: dict[str, Any] = {}
 
     def done(self, name: str) -> bool:
