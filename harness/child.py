@@ -42,7 +42,7 @@ def run(slot: Slot, jobs: list[Job], context: Context, close: tuple[int, ...] = 
 
 def _run_one(slot: Slot, job: Job, context: Context) -> Outcome:
     """The outcome, with its cost, its output and what the observers saw."""
-    cpu, wall = limits.own_cpu(), time.monotonic()
+    cpu, below, wall = limits.own_cpu(), limits.children_cpu(), time.monotonic()
     try:
         if job.coverage:
             observers.begin(full=job.coverage == "full")
@@ -56,7 +56,7 @@ def _run_one(slot: Slot, job: Job, context: Context) -> Outcome:
     features = observers.end() if job.coverage else {}
     return replace(
         outcome, features=features, cpu=limits.own_cpu() - cpu, wall=time.monotonic() - wall,
-        output=_output(slot), versions=context.versions,
+        cpu_below=limits.children_cpu() - below, output=_output(slot), versions=context.versions,
     )  # fmt: skip
 
 

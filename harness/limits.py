@@ -92,6 +92,12 @@ def own_cpu() -> float:
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
+def children_cpu() -> float:
+    """CPU time of this process's reaped children alone."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def kill_group(pid: int) -> None:
     """End a child and all that shares its process group: its g++, what it forked."""
     for kill in (os.killpg, os.kill):

@@ -88,6 +88,7 @@ class Campaign:
 
     def run(self) -> str:
         """Run to the end; return why it ended."""
+        self.clock.seconds["start"] += time.process_time()
         self.progress.sessions += 1
         resumed = self.progress.sessions > 1
         self.bus.publish(Started(self.config.seed, resumed, len(self.judge.library)))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzzgraph.errors import FuzzgraphError, UsageError
-from fuzzgraph.execution.protocol import Job
+from fuzzgraph.execution.protocol import Job, Outcome
 from fuzzgraph.ir.program import Program, RunOptions
 from fuzzgraph.ir.wire import unpack
 from fuzzgraph.resources import data_dir
@@ -35,7 +35,8 @@ EXCHANGES = "llm.jsonl"
 class Parts:
     """What a session puts a campaign together from; tests hand in smaller ones.
 
-    `known`: content hashes of all programs of the campaign; the session fills it, the proposer reads it.
+    `known`: content hashes of all programs of the campaign; the session fills it, the proposer reads it. `cpu`: CPU
+    seconds of helper processes by kind. `reproducer(task, outcome, title)`: a standalone script.
     """
 
     executor: ExecutorLike
@@ -43,29 +44,20 @@ class Parts:
     makers: Makers
     seeds: list[Seed]
     format: Callable[[Program], str]
-    reproducer: Callable[[Task], str]
+    reproducer: Callable[[Task, Outcome, str], str]
     known: set[str] = field(default_factory=set)
     versions: dict[str, str] = field(default_factory=dict)
     llm_stats: Callable[[], dict[str, Any] | None] = lambda: None
+    cpu: Callable[[], dict[str, float]] = dict
     close: Callable[[], None] = lambda: None
 
     def format_packed(self, blob: bytes) -> str:
         return self.format(unpack(blob))
 
 
-@dataclass
-class Tools:
-    """What mutators may use."""
-
-    book: Any
-    infer: Any
-    generator: Any
-    other: Callable[[Any], Program]
-
-
 def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts:
     """The real parts: starts the FakeTensor process and the executor. Raises FuzzgraphError."""
-    from fuzzgraph import mutators, render
+    from fuzzgraph import mutators
     from fuzzgraph.execution.executor import Executor
     from fuzzgraph.execution.infer import InferClient
     from fuzzgraph.generate import Generator
@@ -86,7 +78,7 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
         generator = Generator(book, infer)
         found = {mutator.name: mutator for mutator in mutators.load(config.plugin)}
         makers = Makers(
-            generator.program, found, lambda other: Tools(book, infer, generator, other), format, proposer,
+            generator.program, found, lambda other: mutators.Tools(book, infer, generator, other), format, proposer,
             proposer.config.weight if proposer is not None else 0.0, log.trouble,
         )  # fmt: skip
         return Parts(
@@ -95,10 +87,11 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
             makers=makers,
             seeds=seeds,
             format=format,
-            reproducer=lambda task: render.standalone(task.program, book),
+            reproducer=Reproducer(book),
             known=known,
             versions=executor.versions,
             llm_stats=lambda: None if proposer is None else proposer.stats(),
+            cpu=lambda: {"harness": executor.cpu, "inference": infer.cpu},
             close=stack.pop_all().close,
         )
 
@@ -155,6 +148,26 @@ class JobMaker:
             timeout=self.config.timeout,
             coverage="" if task.purpose == "confirm" else "novel",
         )
+
+
+@dataclass(frozen=True)
+class Reproducer:
+    """Standalone script of a failure: it checks what failed and no more."""
+
+    book: Any
+
+    def __call__(self, task: Task, outcome: Outcome, title: str) -> str:
+        from fuzzgraph import oracles
+        from fuzzgraph.render.standalone import standalone
+
+        crash = all(failure.oracle == "crash" for failure in outcome.failures)
+        plans = oracles.plan_all(task.program, self.book)
+        return standalone(task.program, self.book, title=title, crash=crash, ignore=ignored(plans))
+
+
+def ignored(plans: dict[str, Any]) -> list[str]:
+    """Results whose values no oracle compares, by their path."""
+    return list((plans.get("value") or {}).get("ignore", ()))
 
 
 def job_options(options: RunOptions) -> dict[str, Any]:

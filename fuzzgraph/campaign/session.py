@@ -138,6 +138,12 @@ def _assemble(
     supply.seeds.extend(seed for seed in parts.seeds if content_hash(seed.program) not in known)
     mend_tree(store, parts.format_packed)
 
+    before = store.state("processes") or {}
+
+    def processes() -> dict[str, float]:
+        now = parts.cpu()
+        return {name: before.get(name, 0.0) + now.get(name, 0.0) for name in {**before, **now}}
+
     def coverage() -> int:
         return counted(interner.lines)
 
@@ -151,7 +157,7 @@ def _assemble(
     progress = Progress(**(store.state("progress") or {}))
     campaign = Campaign(
         config, parts.executor, parts.make_job, supply, judge, bus, clock, progress, known, queue,
-        lambda: {"llm": parts.llm_stats()},
+        lambda: {"llm": parts.llm_stats(), "processes": processes()},
     )  # fmt: skip
     return Session(directory, campaign, store, tally, log)
 

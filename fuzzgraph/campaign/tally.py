@@ -75,6 +75,7 @@ class Tally:
     def _executed(self, task: Task, outcome: Outcome) -> None:
         self.add("executions")
         self.add("cpu/executed", outcome.cpu)
+        self.add("cpu/compiler", outcome.cpu_below)
         self.add(f"cpu/{task.purpose}", outcome.cpu)
         self.add(f"status/{task.purpose}/{outcome.status}")
         self._credit(task, "cpu", outcome.cpu)

@@ -29,7 +29,7 @@ class Writer:
 
     def __init__(
         self, store: Store, tally: Tally, config: Config, clock: Clock,
-        format: Callable[[Program], str], reproducer: Callable[[Task], str],
+        format: Callable[[Program], str], reproducer: Callable[[Task, Outcome, str], str],
     ) -> None:  # fmt: skip
         self._store, self._tally, self._config, self._clock = store, tally, config, clock
         self._format, self._reproducer = format, reproducer
@@ -76,7 +76,8 @@ class Writer:
                     task.hash, task.number, self._config.seed, task.origin.parent, task.origin.mutators,
                     self._config.target, self._config.preload,
                 )  # fmt: skip
-                text, script = self._format(task.program), self._reproducer(task)
+                text = self._format(task.program)
+                script = self._reproducer(task, outcome, found.title)
                 files = folder.files(found, outcome, text, script, discovery)
                 tree.write_folder(self.directory / tree.FINDINGS / finding, files)
                 return

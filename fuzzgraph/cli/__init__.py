@@ -24,7 +24,7 @@ EPILOG = (
 )
 
 
-def commands() -> dict[str, ModuleType]:
+def subcommands() -> dict[str, ModuleType]:
     """Every subcommand's module by its name."""
     from fuzzgraph.cli import commands as package
 
@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="fuzzgraph", description=DESCRIPTION, epilog=EPILOG)
     top.add_argument("--version", action="version", version=f"fuzzgraph {__version__}")
     subparsers = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, module in commands().items():
+    for name, module in subcommands().items():
         epilog = getattr(module, "EPILOG", None)
         sub = subparsers.add_parser(name, help=module.HELP, description=module.HELP, epilog=epilog)
         module.configure(sub)

@@ -83,7 +83,8 @@ class Outcome:
     `stage` is how far it came: "load" (the source did not execute), "reference", "subject" (death of the process while
     it compiled or ran), a stage of the compiler (dynamo, aot, inductor, cpp, run), "judge", or "done"; "harness"
     for a job that is lost. A death in the reference says nothing of the compiler: `failures` is empty. `code` is
-    the signal's number or the exit status. `features` maps a key space to what its observer recorded: "line" ->
+    the signal's number or the exit status. `cpu` is CPU seconds, `cpu_below` the part of it that was spent in processes
+    that this one waited for (the C++ compiler). `features` maps a key space to what its observer recorded: "line" ->
     {file: [lines]}, "counter" -> [names]. `position` counts the programs that the same child ran before.
     """
 
@@ -99,6 +100,7 @@ class Outcome:
     versions: dict[str, str] = field(default_factory=dict)
     code: int | None = None
     position: int = 0
+    cpu_below: float = 0.0
 
     @property
     def lines(self) -> dict[str, list[int]]:

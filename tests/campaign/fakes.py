@@ -124,6 +124,6 @@ def parts(config: Config, directory: Path, log: Any, llm_state: Any = None, exec
         makers=makers,
         seeds=[] if config.no_seeds else [Seed(f"seed{n}", program(size=n + 1, seed=n)) for n in range(3)],
         format=format,
-        reproducer=lambda task: "#!/usr/bin/env python\nimport torch\n",
+        reproducer=lambda task, outcome, title: "#!/usr/bin/env python\nimport torch\n",
         versions={"torch": "0.0"},
     )

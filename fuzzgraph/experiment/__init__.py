@@ -1,0 +1,1 @@
+"""Measurements of campaigns, taken offline from what they saved."""
