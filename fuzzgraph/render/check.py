@@ -6,40 +6,28 @@ import torch
 from torch._dynamo.utils import same
 
 
-def leaves(name, value):
-    """Yield (path, value) for what nested lists, tuples and dicts hold, and (path, type) for themselves."""
-    if isinstance(value, (list, tuple, dict)):
-        yield name, type(value)
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from leaves(f"{name}[{key!r}]", item)
-    else:
-        yield name, value
-
-
 def widened(tensors):
     """The tensors in float64: same strides and offsets, and what shared memory shares it again."""
     storages, wide = {}, dict(tensors)
     for name, t in tensors.items():
-        if t.is_floating_point() or t.is_complex():
-            storage, dtype = t.untyped_storage(), torch.complex128 if t.is_complex() else torch.float64
+        if t.is_floating_point():
+            storage = t.untyped_storage()
             flat = t.detach().as_strided((storage.nbytes() // t.itemsize,), (1,), 0)
-            base = storages.setdefault(storage._cdata, flat.to(dtype))
+            base = storages.setdefault(storage._cdata, flat.double())
             wide[name] = base.as_strided(t.shape, t.stride(), t.storage_offset())
             wide[name].requires_grad_(t.requires_grad)
     return wide
 
 
 def as_good(eager, compiled, wide):
-    """Whether compiled is as near to the float64 results as eager, so that it differs by rounding only."""
-    if not isinstance(wide, torch.Tensor) or wide.dtype == eager.dtype or wide.shape != eager.shape:
+    """Whether compiled is as near to the float64 result as eager, so that they differ by rounding only."""
+    if not (isinstance(wide, torch.Tensor) and wide.shape == eager.shape and eager.is_floating_point()):
         return False
-    if eager.is_complex():
-        eager, compiled, wide = (torch.view_as_real(t.resolve_conj()) for t in (eager, compiled, wide))
     finite = eager.isfinite() & compiled.isfinite() & wide.isfinite()
-    # Where float64 computes something else altogether (reinterpreted bits, say) it is no judge.
-    judge = torch.allclose(eager[finite].double(), wide[finite].double(), rtol=0.05, atol=0.05)
+    e, c, w = (t[finite].double() for t in (eager, compiled, wide))
     odd = torch.allclose(eager[~finite], compiled[~finite], equal_nan=True)
-    return judge and odd and same(eager[finite], compiled[finite], wide[finite], tol=1e-5)
+    # Where float64 computes something else altogether (reinterpreted bits, say) it is no judge.
+    return odd and torch.allclose(e, w, rtol=0.05, atol=0.05) and same(e, c, w, tol=1e-5)
 
 
 def difference(eager, compiled, wide=None):
@@ -49,12 +37,13 @@ def difference(eager, compiled, wide=None):
     if not isinstance(eager, torch.Tensor):
         equal = eager == compiled or eager != eager or "object at" in repr(eager)
         return None if equal else f"eager {eager!r}, compiled {compiled!r}"
-    grad, strides = eager.requires_grad, [s for s, n in zip(eager.stride(), eager.shape) if n > 1]
     try:
         torch.testing.assert_close(compiled.detach(), eager.detach(), equal_nan=True)
     except AssertionError as e:
         if not as_good(eager.detach(), compiled.detach(), wide):
             return str(e)
-    if eager.numel() and strides != [s for s, n in zip(compiled.stride(), compiled.shape) if n > 1]:
+    strides = [[s for s, n in zip(t.stride(), t.shape) if n > 1] for t in (eager, compiled)]
+    if strides[0] != strides[1] and eager.numel():
         return f"strides: eager {eager.stride()}, compiled {compiled.stride()}"
+    grad = eager.requires_grad
     return None if compiled.requires_grad == grad else f"requires_grad: eager {grad}, compiled {not grad}"

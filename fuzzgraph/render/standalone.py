@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from ..grammar import RuleBook
 
 _MODULES = {"inductor": "torch._inductor", "dynamo": "torch._dynamo", "functorch": "torch._functorch"}
+
+_TREE = ("keystr", "tree_leaves", "tree_leaves_with_path", "tree_structure")
 
 # Compiled code draws eager's random numbers, and no result of an earlier run is taken from a cache.
 _SETTINGS = (
@@ -58,16 +61,25 @@ _WIDE = """\
 
 
 _BACKWARD = """\
-    outputs = [t for t in torch.utils._pytree.tree_leaves(results) if getattr(t, "grad_fn", None)]
+    outputs = [t for t in tree_leaves(results) if getattr(t, "grad_fn", None)]
     weights = [(torch.arange(t.numel()) % 8 + 1).reshape(t.shape).to(t.dtype) / 4 for t in outputs]
-    torch.autograd.backward(outputs, weights)"""
+    if outputs:
+        torch.autograd.backward(outputs, weights)"""
 
-_SHARING = """\
-    sharing = {}
-    for name, value in seen.items():
+_SEEN = """\
+    found = {keystr(path): leaf for path, leaf in tree_leaves_with_path(seen)}
+    memory = {}
+    for name, value in found.items():
         if isinstance(value, torch.Tensor):
-            sharing.setdefault(value.untyped_storage()._cdata, []).append(name)
-    return {**seen, "sharing of memory": sorted(names for names in sharing.values() if len(names) > 1)}"""
+            memory.setdefault(value.untyped_storage()._cdata, []).append(name)
+    return {**found, "structure": tree_structure(seen), "sharing of memory": [*memory.values()]}"""
+
+# For inputs that are dense and share nothing.
+_WIDE_INPUTS = """\
+        inputs = {
+            k: t.detach().double().requires_grad_(t.requires_grad) if t.is_floating_point() else t
+            for k, t in inputs.items()
+        }"""
 
 
 def standalone(
@@ -81,26 +93,34 @@ def standalone(
     checked, which makes it much shorter. `ignore` lists results whose values may differ, by their path ("call 0[1]").
     `title` and `details` become the docstring. Raises ProgramError as `render` does.
     """
-    reserved = quote.names(check) | {"compare", "execute", "same"}
+    reserved = quote.names(check) | {"compare", "execute", "same", *_TREE}
     parts = module_parts(program, book, load_forms() if forms is None else forms, reserved, options_in_run=True)
     wide = not crash and any(_narrow(s.type.dtype) for s in (*program.inputs, *program.constants))
-    if crash:
-        parts += [_execute(program, wide, crash)]
-    else:
-        parts += [quote.source("leaves", check), *_judges(wide), _execute(program, wide, crash)]
+    if not crash:
+        parts += _judges(program, wide)
+    parts += [_execute(program, wide, crash)]
+    if not crash:
         parts += [_compare(program, wide, ignore)]
     do = f"execute(lambda f: torch.compile({_arguments(program)}))" if crash else "sys.exit(compare())"
     parts += [_MAIN.replace("DO", do).replace("LIMIT", str(limit))]
-    return _docstring(title, details) + _header(program, wide) + "\n\n\n" + "\n\n\n".join(parts) + "\n"
+    header = _header(program, wide, crash)
+    return _docstring(title, details) + header + "\n\n\n" + "\n\n\n".join(parts) + "\n"
 
 
-def _judges(wide: bool) -> list[str]:
+def _judges(program: Program, wide: bool) -> list[str]:
     difference = quote.source("difference", check)
     if wide:
-        return [quote.source("widened", check), quote.source("as_good", check), difference]
+        layouts = [] if _plain(program) else [quote.source("widened", check)]
+        return [*layouts, quote.source("as_good", check), difference]
     excuse = "        if not as_good(eager.detach(), compiled.detach(), wide):\n    "
     assert excuse in difference
     return [difference.replace(excuse, "").replace(", wide=None", "")]
+
+
+def _plain(program: Program) -> bool:
+    """Whether the inputs are all that there is to widen, dense and with storage of their own each."""
+    alone = all(s.view_of is None and s.storage is None and s.type.offset == 0 for s in program.inputs)
+    return alone and not program.constants and all(s.type.is_contiguous for s in program.inputs)
 
 
 def _narrow(dtype: str) -> bool:
@@ -113,9 +133,13 @@ def _docstring(title: str, details: str) -> str:
     return f'"""{text}{chr(10) if details.strip() else ""}"""\n\n' if text else ""
 
 
-def _header(program: Program, wide: bool) -> str:
+def _header(program: Program, wide: bool, crash: bool) -> str:
     lines = ["import subprocess", "import sys", "", "import torch", "import torch._functorch.config"]
-    lines += ["from torch._dynamo.utils import same", ""] if wide else [""]
+    lines += ["from torch._dynamo.utils import same"] if wide else []
+    needed = [n for n in _TREE if not crash or (n == "tree_leaves" and program.options.grad)]
+    needed = [n for n in needed if n != "tree_leaves" or program.options.grad]
+    lines += [f"from torch.utils._pytree import {', '.join(needed)}"] if needed else []
+    lines += [""]
     for key, value in (*_SETTINGS, *program.options.config):
         module, _, name = key.partition(".")
         lines.append(f"{_MODULES.get(module, module)}.config.{name} = {literal(value)}")
@@ -127,27 +151,27 @@ def _execute(program: Program, wide: bool, crash: bool) -> str:
     lines += [] if crash else ['    """Run the program; what it returned and what it left behind, by name."""']
     lines += ["    torch._dynamo.reset()", "    inputs = make_inputs()"]
     if wide:
-        lines += ["    if wide:", "        inputs = widened(inputs)"]
+        lines += ["    if wide:", _WIDE_INPUTS if _plain(program) else "        inputs = widened(inputs)"]
         constants = ", ".join(f'"{s.name}": {s.name}' for s in program.constants)
         lines += [f"        globals().update(widened({{{constants}}}))"] if constants else []
     lines += ["    torch.manual_seed(0)", "    results = run(wrap, inputs)"]
     if program.options.grad:
-        lines += _BACKWARD.splitlines()
+        lines += [_BACKWARD]
     if crash:
         return "\n".join(lines)
-    lines += ['    seen = {k: v for i, r in enumerate(results) for k, v in leaves(f"call {i}", r)}']
-    lines += ['    seen.update((f"input {k} after the run", t) for k, t in inputs.items())']
+    lines += ['    seen = {"results": results, "inputs": inputs}']
     if program.options.grad:
-        lines += ['    seen.update((f"gradient of {k}", t.grad) for k, t in inputs.items() if t.is_leaf)']
+        lines += ['    seen["gradients"] = {k: t.grad for k, t in inputs.items() if t.is_leaf}']
     if program.states:
-        lines.append('    seen.update(leaves("states", get_states()))')
-    return "\n".join([*lines, _SHARING])
+        lines += ['    seen["states"] = get_states()']
+    return "\n".join([*lines, _SEEN])
 
 
 def _compare(program: Program, wide: bool, ignore: Sequence[str]) -> str:
     text = _COMPARE.replace("ARGS", _arguments(program)).replace("WIDE", _WIDE if wide else "")
     text = text.replace("LEAF", ", wide.get(k)" if wide else "")
-    return text.replace("IF", f" if k not in {literal(list(ignore))}" if ignore else "")
+    paths = [re.sub(r"^call (\d+)", r"['results'][\1]", path) for path in ignore]
+    return text.replace("IF", f" if k not in {literal(paths)}" if ignore else "")
 
 
 def _arguments(program: Program) -> str:
