@@ -62,6 +62,7 @@ class _Draft:
     tags: set[str] = field(default_factory=set)
     sampler: Any = None
     checker: Any = None
+    inner_domains: Any = None
     upstream: list[Upstream] = field(default_factory=list)
 
 
@@ -200,6 +201,7 @@ class RuleReader:
         module = self._module(file, node)
         draft.sampler = getattr(module, name, None)
         draft.checker = getattr(module, f"check_{name}", None)
+        draft.inner_domains = getattr(module, f"domains_{name}", None)
         if draft.sampler is None and draft.checker is None:
             self._fail(node, f"{file} has neither {name} nor check_{name}")
 
@@ -344,7 +346,7 @@ class RuleReader:
         yield Rule(
             op, self.path.stem, where, params, order, tuple(conditions), draft.result, draft.result_tuple, draft.alias,
             frozenset(draft.tags), draft.weight, _spellings(spellings, ["method"] if own else ["function"]),
-            inplace_op, None, draft.out == "exact", draft.sampler, draft.checker, (*draft.upstream, *self._common),
+            inplace_op, None, draft.out == "exact", draft.sampler, draft.checker, draft.inner_domains, (*draft.upstream, *self._common),
         )  # fmt: skip
         if inplace_op is not None and draft.inplace is not None and not written:
             yield self._inplace_rule(draft, op, inplace_op, draft.inplace[1], where)
@@ -399,7 +401,7 @@ class RuleReader:
         return Rule(
             inplace_op, self.path.stem, where, params, tuple(draft.params), (*draft.conditions, fits),
             (ResultItem(*target),), False, Alias(name), frozenset({*draft.tags, "inplace"}), draft.weight,
-            _spellings(spellings, ["method"]), None, op, False, draft.sampler, draft.checker, (*draft.upstream, *self._common),
+            _spellings(spellings, ["method"]), None, op, False, draft.sampler, draft.checker, draft.inner_domains, (*draft.upstream, *self._common),
         )  # fmt: skip
 
 

@@ -115,6 +115,10 @@ def product(values: Iterable[int]) -> int:
     return math.prod(shape_of(values) or values)
 
 
+def all_even(values: Iterable[int]) -> bool:
+    return all(v % 2 == 0 for v in values)
+
+
 def distinct(values: Any, rank: int) -> bool:
     """Whether dims name each dim of a tensor of that rank at most once."""
     found = dims_of(values, rank)
@@ -140,7 +144,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         broadcast, shape_of, is_tensor, has_tensor, kind, wrap, dims_of, reduced, size_at, sizes_at, replaced, without, swapped, product,
-        distinct, known, loss_shape, pick, dtypes.promote, dtypes.can_cast, dtypes.floating, dtypes.real_of,
+        all_even, distinct, known, loss_shape, pick, dtypes.promote, dtypes.can_cast, dtypes.floating, dtypes.real_of,
         dtypes.complex_of, dtypes.summed, dtypes.fits, dtypes.in_range, len, min, max, abs, sum, tuple, sorted,
     )
 }  # fmt: skip

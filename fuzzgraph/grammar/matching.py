@@ -208,10 +208,11 @@ def domains(rule: Rule, args: tuple[Any, ...], kwargs: Mapping[str, Any], env: E
     """Value domains by flat index of the tensor operand."""
     names = [p.name for p in rule.params]
     found: dict[int, ValueDomain] = {}
+    inner = {} if rule.inner_domains is None else rule.inner_domains(env)
     at = 0
     for name, value in (*zip(names, args, strict=False), *kwargs.items()):
-        domain = domain_of(rule.param[name], env)
-        for _ in _tensors(normal(value)):
+        tensors = list(_tensors(normal(value)))
+        for domain in inner.get(name, [domain_of(rule.param[name], env)] * len(tensors)):
             if domain is not None:
                 found[at] = domain
             at += 1

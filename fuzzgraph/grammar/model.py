@@ -174,3 +174,5 @@ class OperandSource(Protocol):
 
 Sampler = Callable[[Any], tuple[tuple[Any, ...], dict[str, Any]] | None]
 Checker = Callable[[Env], "str | None"]
+# Value domains of the tensors inside arguments, by parameter name, in order of the tensors.
+InnerDomains = Callable[[Env], dict[str, "list[ValueDomain | None]"]]

@@ -14,6 +14,7 @@ from .model import (
     Checker,
     Condition,
     Draft,
+    InnerDomains,
     OperandSource,
     Param,
     ResultItem,
@@ -57,6 +58,7 @@ class Rule:
     out_exact: bool = False
     sampler: Sampler | None = None
     checker: Checker | None = None
+    inner_domains: InnerDomains | None = None
     upstream: tuple[Upstream, ...] = ()
 
     def __repr__(self) -> str:

@@ -119,6 +119,13 @@ class Sampling:
             raise NoValue
         return found
 
+    def operand(self, want: Want) -> tuple[Any, TensorType]:
+        """An operand for a place inside an argument, such as an index tensor; `give` it as part of that."""
+        found = self.source.tensor(want, self.rng)
+        if found is None:
+            raise NoValue
+        return found
+
     def tensors(self, name: str, spec: TensorSpec, shapes: list[ShapeWant] | None = None) -> tuple[TensorType, ...]:
         """Draw a list of tensors, as many as `shapes` has or a number in the rule's range."""
         assert spec.count is not None
