@@ -40,7 +40,9 @@ class Adapter:
 
     def read(self, node: fx.Node) -> dict[str, Any] | None:
         """What stands in the places of a node that is such a call; None for another call."""
-        if node.meta.get("op") != self.op or len(node.args) != len(self.args) or node.kwargs.keys() != self.kwargs.keys():
+        if node.meta.get("op") != self.op or len(node.args) != len(self.args):
+            return None
+        if node.kwargs.keys() != self.kwargs.keys():
             return None
         found: dict[str, Any] = {}
         pairs = [*zip(self.args, node.args, strict=True), *((v, node.kwargs[k]) for k, v in self.kwargs.items())]
@@ -73,7 +75,8 @@ class Adapters:
         for adapter in choices:
             args, kwargs = adapter.fill(values)
             try:
-                node = f.op(adapter.op, args, kwargs, spelling=self.spelling(adapter.op, args, kwargs, rng), before=before)
+                spelling = self.spelling(adapter.op, args, kwargs, rng)
+                node = f.op(adapter.op, args, kwargs, spelling=spelling, before=before)
                 if adapter.item is not None:
                     node = f.op("getitem", (node, adapter.item), before=before)
             except Rejected:

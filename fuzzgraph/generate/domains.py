@@ -6,6 +6,7 @@ value nothing is known, and it does not satisfy a domain.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch.fx as fx
@@ -15,7 +16,8 @@ from ..grammar.wants import ValueDomain
 from ..ir.builder import Builder, FunctionBuilder
 from ..ir.builtins import BUILTINS
 from ..ir.program import InputSpec, Ref, root_of, rooted_types_in, type_of
-from ..ir.types import AnyType, TensorType
+from ..ir.types import TensorType
+from ..ir.typing import is_opaque, operands
 from ..ir.values import INTEGER_RANGE, VALUE_KINDS, Values
 from .adapt import Adapters
 
@@ -31,6 +33,16 @@ def written_nodes(book: RuleBook, node: fx.Node) -> list[fx.Node]:
     places = rule.written(rooted_types_in(node.args), rooted_types_in(dict(node.kwargs)))
     found = [node.args[p] if isinstance(p, int) else node.kwargs[p] for p in places]
     return [n for n in found if isinstance(n, fx.Node)]
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """An operand, the one at flat tensor position `at` of a node, that may lie outside a domain."""
+
+    node: fx.Node
+    at: int
+    operand: fx.Node
+    domain: ValueDomain
 
 
 class Knowledge:
@@ -57,21 +69,22 @@ class Knowledge:
         specs = self._specs(source)
         return bool(specs) and all(_fits(domain, s.values, s.type, source is node) for s in specs)
 
-    def problem(self) -> str | None:
-        """The first operand of the function that is not known to be in the domain its operator needs."""
+    def doubts(self) -> list[Doubt]:
+        """The operands of the function that are not known to be in the domain that their operator needs."""
+        found = []
         for node in self.f.body:
             op = str(node.meta["op"])
             rule = self.book.rules.get(op)
             if rule is None or op in BUILTINS:
                 continue
             types = rooted_types_in(node.args), rooted_types_in(dict(node.kwargs))
-            if _opaque(types):
+            if is_opaque(types):
                 continue
-            operands = _tensor_operands(node)
+            tensors = [n for n in operands((node.args, dict(node.kwargs))) if isinstance(type_of(n), TensorType)]
             for at, domain in rule.domains(*types).items():
-                if at < len(operands) and not self.holds(domain, operands[at]):
-                    return f"{node.name}: {op}: the elements of {operands[at].name} may be outside {domain.kind}"
-        return None
+                if at < len(tensors) and not self.holds(domain, tensors[at]):
+                    found.append(Doubt(node, at, tensors[at], domain))
+        return found
 
     def _source(self, node: fx.Node) -> fx.Node | None:
         """The placeholder or constant that a value is, or is a view of in the same dtype, if nothing writes it."""
@@ -109,7 +122,8 @@ class Knowledge:
         found = []
         callers = {self.f.name} | {c.name for c in self.b.closures if c.function == self.f.name}
         for call in self.b.calls:
-            if call.function in callers:
+            # A call may lack arguments of parameters that were just added.
+            if call.function in callers and position < len(call.args):
                 arg: Any = call.args[position]
                 if not isinstance(arg, Ref):
                     return []
@@ -128,26 +142,20 @@ class Knowledge:
         return params.index(node.name) if node.op == "placeholder" and node.name in params else None
 
 
-def _opaque(found: Any) -> bool:
-    if isinstance(found, dict):
-        return any(map(_opaque, found.values()))
-    return any(map(_opaque, found)) if isinstance(found, (tuple, list)) else isinstance(found, AnyType)
-
-
-def _tensor_operands(node: fx.Node) -> list[fx.Node]:
-    found: list[fx.Node] = []
-    fx.node.map_arg((node.args, dict(node.kwargs)), found.append)
-    return [n for n in found if isinstance(type_of(n), TensorType)]
-
-
 def _served(domain: ValueDomain, places: dict[str, Any], kind: TensorType) -> bool:
     """Whether an adapter's result is in the domain, from what stands in its places."""
     if domain.kind == "index":
         n = places["n"] if "n" in places else places["top"] + 1
         return isinstance(n, int) and 1 <= n <= (domain.low or 0)
     if domain.kind == "between":
-        return bool((domain.low or 0.0) <= places["low"] and places["high"] <= (1.0 if domain.high is None else domain.high))
+        low, high = interval(domain)
+        return bool(low <= places["low"] and places["high"] <= high)
     return domain.kind != "unique" or kind.rank == 1
+
+
+def interval(domain: ValueDomain) -> tuple[float, float]:
+    """The bounds of a domain `between`, 0 and 1 where it leaves them out."""
+    return domain.low or 0.0, 1.0 if domain.high is None else domain.high
 
 
 def _fits(domain: ValueDomain, values: Values, kind: TensorType, whole: bool) -> bool:
@@ -155,10 +163,10 @@ def _fits(domain: ValueDomain, values: Values, kind: TensorType, whole: bool) ->
     low, high = bounds(values, kind)
     if domain.kind == "index":
         top = domain.low or 0
-        return low is not None and high is not None and 0 <= low and high < top
+        return low is not None and high is not None and low >= 0 and high < top
     if domain.kind == "between":
-        top = 1.0 if domain.high is None else domain.high
-        return low is not None and high is not None and (domain.low or 0.0) <= low and high <= top
+        least, most = interval(domain)
+        return low is not None and high is not None and least <= low and high <= most
     if domain.kind == "nonzero":
         return (low is not None and low > 0) or (high is not None and high < 0)
     if not whole or not kind.is_contiguous or kind.offset:
@@ -189,6 +197,7 @@ def bounds(values: Values, kind: TensorType) -> tuple[float | None, float | None
 
 
 def _ascending(values: Values, kind: TensorType) -> bool:
-    start, step = (*values.params, *(0, 1)[len(values.params) :])
+    params = (*values.params, *VALUE_KINDS[values.kind].defaults[len(values.params) :])
+    start, step = params[:2]
     limit = INTEGER_RANGE.get(kind.dtype, (-2048, 2048))
     return bool(step >= 0 and limit[0] <= start and start + step * kind.numel <= limit[1])

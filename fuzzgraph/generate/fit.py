@@ -13,7 +13,7 @@ from ..ir.builder import FunctionBuilder
 from ..ir.program import root_of, type_of
 from ..ir.types import DTYPES, TensorType
 from .adapt import Adapters
-from .domains import Knowledge
+from .domains import Knowledge, interval
 from .inputs import draw_dtype
 
 # Shapes drawn from a want to find one that a value can take.
@@ -104,11 +104,11 @@ class Steps:
                 return None
             values = {"n": n, "top": n - 1}
         elif domain.kind == "between":
-            values = {"low": domain.low or 0.0, "high": 1.0 if domain.high is None else domain.high}
             if _tensor(node).info.kind != "int":
                 # A clamp keeps NaN, which no interval holds.
                 return None
-            values = {name: int(value) for name, value in values.items()}
+            low, high = interval(domain)
+            values = {"low": int(low), "high": int(high)}
         elif domain.kind == "unique" and _tensor(node).rank != 1:
             return None
         return self.add(domain.kind, x=node, **values)

@@ -70,7 +70,7 @@ class Generator:
         return program if hazard(self.book, self.adapters, b) is None else None
 
     def rule(self, rng: Random) -> Rule:
-        """A random rule: first a family, then one of it, so that the families with many rules do not crowd out the rest."""
+        """A random rule: a family first, so that those with many rules do not crowd out the rest."""
         return pick(pick(self._families, rng), rng)
 
     def extend(self, b: Builder, f: FunctionBuilder, source: ProgramSource, rng: Random) -> fx.Node | None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import torch.fx as fx
-from torch.fx.node import map_arg
 
 from ..grammar.rule import RuleBook
 from ..ir.builder import Builder, FunctionBuilder
 from ..ir.program import root_of, type_of
 from ..ir.types import SequenceType, TensorType
+from ..ir.typing import operands
 from .adapt import Adapters
 from .domains import written_nodes
 
@@ -76,7 +75,7 @@ class Flow:
 
     def differentiable(self, node: fx.Node) -> bool:
         """Whether an operand carries grad."""
-        return any(self.root(n) in self.grads or _needs_grad(n) for n in _operands(node))
+        return any(self.root(n) in self.grads or _needs_grad(n) for n in operands((node.args, dict(node.kwargs))))
 
     def may_write(self, node: fx.Node) -> bool:
         """Whether a write to a value here is fine whatever is written."""
@@ -94,7 +93,7 @@ class Flow:
             return
         view = isinstance(type_of(node), TensorType) and self.root(node) != node.name and not targets
         if not view and self.adapters.served(node, "copy") is None:
-            self.saved |= {self.root(node)} | {self.root(n) for n in _operands(node)}
+            self.saved |= {self.root(node)} | {self.root(n) for n in operands((node.args, dict(node.kwargs)))}
         self.grads |= {self.root(node)} | {self.root(t) for t in targets}
 
 
@@ -103,9 +102,3 @@ def _needs_grad(node: fx.Node) -> bool:
     if isinstance(kind, SequenceType):
         return any(isinstance(t, TensorType) and t.requires_grad for t in kind.items)
     return isinstance(kind, TensorType) and kind.requires_grad
-
-
-def _operands(node: fx.Node) -> list[fx.Node]:
-    found: list[Any] = []
-    map_arg((node.args, dict(node.kwargs)), found.append)
-    return found

@@ -129,19 +129,16 @@ def change_option(options: RunOptions, rng: Random) -> RunOptions:
         name = rng.choice([n for n in CONFIG if not (options.grad and n in NEEDS_NO_GRAD)])
         patches = {**dict(options.config), name: rng.choice(CONFIG[name])}
         return replace(options, mode=None, config=tuple(sorted(patches.items())))
-    if field in ("fullgraph", "grad", "inference"):
-        changed = replace(options, **{field: not getattr(options, field)})
-    else:
-        table = {"dynamic": DYNAMIC, "autocast": AUTOCAST, "mode": MODES}[field]
-        others = [v for v, _ in table if v != getattr(options, field)]
-        changed = replace(options, **{field: rng.choice(others)})
-    return settle(changed, field)
+    tables: dict[str, Any] = {"dynamic": DYNAMIC, "autocast": AUTOCAST, "mode": MODES}
+    table = tables.get(field, ((True, 1), (False, 1)))
+    change: dict[str, Any] = {field: rng.choice([v for v, _ in table if v != getattr(options, field)])}
+    return settle(replace(options, **change), field)
 
 
 def settle(options: RunOptions, kept: str) -> RunOptions:
     """Drop what contradicts the field `kept`: inference mode and backward, a mode and config patches."""
     if options.grad and options.inference:
-        options = replace(options, **{"inference" if kept == "grad" else "grad": False})
+        options = replace(options, inference=False) if kept == "grad" else replace(options, grad=False)
     if options.mode is not None and options.config:
         options = replace(options, config=())
     if options.grad:

@@ -37,18 +37,19 @@ class ProgramSource:
 
     Operands are nodes. It prefers values that exist, adapts some that do not fit, and else makes a fresh input, a
     module constant or a constant in the graph. With `before`, only values made before that node are used, and what is
-    added stands before it. `settle` takes back what an attempt added in vain.
+    added stands before it. With `prefer`, that value is the first operand. `settle` takes back what an attempt added
+    in vain.
     """
 
     def __init__(
         self, book: RuleBook, b: Builder, f: FunctionBuilder, profile: Profile, adapters: Adapters | None = None,
-        grad: bool = False, before: fx.Node | None = None, fresh_inputs: bool = True,
+        grad: bool = False, before: fx.Node | None = None, fresh_inputs: bool = True, prefer: fx.Node | None = None,
     ) -> None:  # fmt: skip
         self.b, self.f, self.profile = b, f, profile
         self.adapters = adapters or Adapters(book)
         self.know = Knowledge(book, self.adapters, b, f)
         self.fitter = Fitter(self.adapters, self.know, f, self._may_write)
-        self.grad, self.before, self.fresh_inputs = grad, before, fresh_inputs
+        self.grad, self.before, self.fresh_inputs, self.prefer = grad, before, fresh_inputs, prefer
         self._taken: set[fx.Node] = set()
         self._nodes_before: set[fx.Node] = set(f.nodes)
         self._inputs_before = len(b.inputs), len(b.constants)
@@ -80,7 +81,10 @@ class ProgramSource:
         if not want.dtypes:
             return None
         node = None
-        if not self._wants_fresh(rng):
+        if self.prefer is not None and not self._taken:
+            fits = self._fits(want, self.prefer)
+            node = self.prefer if fits else self.fitter.fit(self.prefer, want, rng, self.before)
+        elif not self._wants_fresh(rng):
             node = self._existing(want, rng) or self._adapted(want, rng)
         if node is None:
             node = self._fresh(want, rng) or self._existing(want, rng) or self._adapted(want, rng)

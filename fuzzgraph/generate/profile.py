@@ -53,6 +53,6 @@ class Profile:
         return factor
 
 
-# Most functional operators have an in-place rule of their own beside them, so 0.5 still makes every third pointwise call
-# a write. Random numbers and uninitialized memory cannot be compared, so such operators only serve coverage.
+# Most functional operators have an in-place rule of their own beside them, so 0.5 still makes every third pointwise
+# call a write. Random numbers and uninitialized memory cannot be compared, so such operators only serve coverage.
 TAG_FACTORS: Mapping[str, float] = {"inplace": 0.5, "view": 1.5, "random": 0.3, "uninitialized": 0.1}

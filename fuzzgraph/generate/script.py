@@ -9,7 +9,7 @@ from typing import Any
 import torch.fx as fx
 
 from ..ir.builder import Builder, FunctionBuilder, Rejected
-from ..ir.program import Call, Context, InputSpec, Ref, Region, RunOptions, type_of
+from ..ir.program import Call, Context, InputSpec, Ref, Region, type_of
 from ..ir.retype import retype
 from ..ir.types import SequenceType, TensorType
 from .layout import SIZES, similar_strides
@@ -107,7 +107,8 @@ def resized(spec: InputSpec, old: int, new: int) -> InputSpec:
     if old not in kind.shape:
         return spec
     shape = tuple(new if n == old else n for n in kind.shape)
-    return replace(spec, type=kind.with_(shape=shape, stride=similar_strides(kind.shape, kind.stride, shape)), storage=None)
+    stride = similar_strides(kind.shape, kind.stride, shape)
+    return replace(spec, type=kind.with_(shape=shape, stride=stride), storage=None)
 
 
 def copied(b: Builder, call: Call, changed: dict[str, InputSpec], rng: Random) -> Call:

@@ -1,0 +1,22 @@
+"""What mutators work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from ..generate import Generator
+from ..grammar.rule import RuleBook
+from ..ir.infer import Inference
+from ..ir.program import Program
+
+
+@dataclass(frozen=True)
+class Tools:
+    """`other(rng)` is another entry of the corpus, for splicing."""
+
+    book: RuleBook
+    infer: Inference
+    generator: Generator
+    other: Callable[[Random], Program]
