@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -82,6 +83,16 @@ BUILTINS: dict[str, Callable[..., Any]] = {
 OPAQUE = frozenset(BUILTINS) - {"getitem"}
 
 
+def torch_attribute(path: str) -> Any:
+    """What `torch.<path>` is, or None. Never leaves torch: modules that torch's happen to import are not its names."""
+    found: Any = torch
+    for part in path.split("."):
+        found = getattr(found, part, None)
+        if isinstance(found, ModuleType) and found.__name__.partition(".")[0] != "torch":
+            return None
+    return found
+
+
 @functools.cache
 def resolve(op: str) -> Callable[..., Any]:
     """The callable behind an operator's name: a built-in, or the dotted name relative to torch.
@@ -90,11 +101,7 @@ def resolve(op: str) -> Callable[..., Any]:
     """
     if op in BUILTINS:
         return BUILTINS[op]
-    found: Any = torch
-    for part in op.split("."):
-        found = getattr(found, part, None)
-        if found is None:
-            break
+    found = torch_attribute(op)
     if not callable(found) or isinstance(found, type):
         hint = "fuzzgraph grammar list names the operators"
         raise ProgramError(f"unknown operator {op!r}: this torch has no torch.{op}", hint=hint)

@@ -10,7 +10,7 @@ import torch
 import torch.fx as fx
 
 from ..errors import ProgramError
-from .builtins import resolve
+from .builtins import resolve, torch_attribute
 from .program import (
     FORMAT_VERSION,
     Call,
@@ -33,10 +33,9 @@ _TORCH_OBJECTS = (torch.dtype, torch.memory_format, torch.layout)
 
 def torch_object(path: str) -> Any:
     """The dtype, memory format or layout of that path, else a TorchName. Raises ProgramError where torch lacks it."""
-    found: Any = torch
-    for part in path.split(".")[1:]:
-        found = getattr(found, part, None)
-    if not path.startswith("torch.") or found is None:
+    head, _, rest = path.partition(".")
+    found = torch_attribute(rest) if head == "torch" and rest else None
+    if found is None:
         raise ProgramError(f"{path!r} is not a name in torch", hint="such as torch.float16 or torch.Tensor.__add__")
     return found if isinstance(found, _TORCH_OBJECTS) else TorchName(path)
 
