@@ -150,12 +150,17 @@ def _served(domain: ValueDomain, places: dict[str, Any], kind: TensorType) -> bo
     if domain.kind == "between":
         low, high = interval(domain)
         return bool(low <= places["low"] and places["high"] <= high)
-    return domain.kind != "unique" or kind.rank == 1
+    return domain.kind != "unique" or (kind.rank == 1 and (domain.low is None or kind.numel <= domain.low))
 
 
 def interval(domain: ValueDomain) -> tuple[float, float]:
     """The bounds of a domain `between`, 0 and 1 where it leaves them out."""
     return domain.low or 0.0, 1.0 if domain.high is None else domain.high
+
+
+def drawn_from(domain: ValueDomain, values: Values, kind: TensorType) -> bool:
+    """Whether an input of this type with these values is surely in the domain."""
+    return _fits(domain, values, kind, True)
 
 
 def _fits(domain: ValueDomain, values: Values, kind: TensorType, whole: bool) -> bool:
@@ -168,11 +173,13 @@ def _fits(domain: ValueDomain, values: Values, kind: TensorType, whole: bool) ->
         least, most = interval(domain)
         return low is not None and high is not None and least <= low and high <= most
     if domain.kind == "nonzero":
+        if kind.info.kind in ("float", "complex"):
+            return True
         return (low is not None and low > 0) or (high is not None and high < 0)
     if not whole or not kind.is_contiguous or kind.offset:
         return False
     if domain.kind == "unique":
-        return values.kind == "permutation"
+        return values.kind == "permutation" and (domain.low is None or kind.numel <= domain.low)
     return values.kind == "arange" and _ascending(values, kind)
 
 

@@ -15,7 +15,7 @@ from ..ir.builder import Builder, FunctionBuilder
 from ..ir.program import InputSpec, root_of, type_of
 from ..ir.types import DTYPES, TensorType, tensor
 from .adapt import Adapters
-from .domains import Knowledge
+from .domains import Knowledge, drawn_from
 from .fit import Fitter
 from .hazards import flow_at
 from .inputs import draw_dtype, draw_type, draw_values, view_into
@@ -194,7 +194,11 @@ class ProgramSource:
                 kind = kind.with_(requires_grad=rng.random() < GRAD_SHARE)
                 if want.problem(kind) is not None:
                     kind = kind.with_(requires_grad=False)
-            values = draw_values(dtype, rng) if want.values is None else want.values.draw(dtype, rng)
+            values = draw_values(dtype, rng)
+            if want.values is not None:
+                values = want.values.draw(dtype, rng)
+                if not drawn_from(want.values, values, kind):
+                    continue
             name = self.b.fresh_name("w" if constant else "x")
             return InputSpec(name, kind, values, None, () if constant else _dynamic(kind, rng))
         return None
