@@ -2,8 +2,8 @@
 
 `python -m fuzzgraph.harness.infer_server --in FD --out FD`
 
-It reads {"id", "mode": "fake" | "eager", "items": [[op, args, kwargs, values], ...]}, packed as fuzzgraph.ir.wire does
-(`values`: by flat operand index, [kind, params, seed]), and writes {"id", "results": [[type, error, alias_of], ...], "cpu"}.
+It reads {"id", "mode": "fake" | "eager", "items": [[op, args, kwargs, values], ...]}, packed as fuzzgraph.ir.wire does,
+and writes {"id", "results": [[type, error, alias_of], ...], "cpu"}. `values` are by flat operand index: [kind, params, seed].
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ class Server:
                 result = function(*args, **kwargs)
                 found: list[int | None] = []
                 described = self.wire.pack_type(self.describe(result, operands, found))
+                try_backward(result)
             return [described, None, found]
         except Exception as e:
             first = str(e).strip().split("\n", 1)[0][:ERROR]
@@ -106,6 +107,16 @@ class Server:
 
         space = {**vars(helpers), "torch": sys.modules["torch"]}
         return eval(fill(values, dtype, (count,)).text, space)
+
+
+def try_backward(result: Any) -> None:
+    """Raise what backward through one call raises: no derivative, or one that does not fit these operands."""
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    outputs = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor) and t.requires_grad]
+    if outputs:
+        torch.autograd.backward(outputs, [torch.ones_like(t) for t in outputs])
 
 
 class Operands:
