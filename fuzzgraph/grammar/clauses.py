@@ -241,6 +241,8 @@ class RuleReader:
         for tree in trees:
             if tree.data in ("dtype_name", "dtype_class"):
                 variable, dtypes = self._dtypes(draft, tree)
+            elif tree.data == "shape_equal":
+                shape = Shape(equal=self._expr(tree.children[0]))
             elif tree.data == "shape":
                 shape = self._shape(draft, tree)
             elif tree.data == "values":
@@ -317,7 +319,7 @@ class RuleReader:
             exprs += [item.dtype, item.shape]
         for param in draft.params.values():
             for spec in param.specs:
-                exprs += spec.args if isinstance(spec, AttributeSpec) else spec.values.args if spec.values else ()
+                exprs += _expressions_of(spec)
         for expr in exprs:
             if unknown := sorted(n for n in expr.names - known if not is_global(n)):
                 hint = f"known: {', '.join(sorted(known))}; functions: {', '.join(sorted(FUNCTIONS))}"
@@ -403,6 +405,13 @@ class RuleReader:
             (ResultItem(*target),), False, Alias(name), frozenset({*draft.tags, "inplace"}), draft.weight,
             _spellings(spellings, ["method"]), None, op, False, draft.sampler, draft.checker, draft.inner_domains, (*draft.upstream, *self._common),
         )  # fmt: skip
+
+
+def _expressions_of(spec: Spec) -> list[Expr]:
+    if isinstance(spec, AttributeSpec):
+        return list(spec.args)
+    equal = spec.shape.equal if spec.shape is not None else None
+    return [*(spec.values.args if spec.values is not None else ()), *([equal] if equal is not None else [])]
 
 
 def _spellings(given: dict[str, str], first: list[str]) -> dict[str, str]:

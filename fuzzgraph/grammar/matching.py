@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir.types import FROM_TORCH, AnyType, NoneType, SequenceType, TensorType
 from . import attributes, expressions
 from .dtypes import can_cast
-from .model import AttributeSpec, Env, Param, Shape, Spec, TensorSpec
+from .model import AttributeSpec, Env, Expr, Param, Shape, Spec, TensorSpec
 from .wants import ValueDomain
 
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ def match_tensor(spec: TensorSpec, value: Any, env: Env) -> str | None:
 
 def match_shape(shape: Shape, broadcast: bool, sizes: tuple[int, ...], env: Env) -> str | None:
     """Bind the variables of a shape pattern in `env`, or say why sizes do not fit."""
+    if shape.equal is not None:
+        return match_equal(shape.equal, sizes, env)
     rest = len(sizes) - len(shape.head) - len(shape.tail)
     star = shape.star
     if rest < (star.low if star else 0) or (rest > (star.high if star else 0)):
@@ -141,6 +143,14 @@ def match_shape(shape: Shape, broadcast: bool, sizes: tuple[int, ...], env: Env)
     except ValueError:
         return f"shape {list(sizes)} does not broadcast with {list(bound)}"
     return None
+
+
+def match_equal(expr: Expr, sizes: tuple[int, ...], env: Env) -> str | None:
+    try:
+        want = tuple(expr(env))
+    except Exception as error:  # an expression that does not apply to these types is one that does not hold
+        return f"no shape: {error}"
+    return None if want == sizes else f"shape {list(sizes)}, not {list(want)}"
 
 
 def failing(rule: Rule, env: Env, ready_only: bool = False) -> str | None:

@@ -53,11 +53,12 @@ class Dim:
 
 @dataclass(frozen=True)
 class Shape:
-    """A shape pattern with at most one star: dims before it, the star, dims after it."""
+    """A shape pattern with at most one star: dims before it, the star, dims after it; or `equal`, the exact shape."""
 
-    head: tuple[Dim, ...]
-    star: Dim | None
-    tail: tuple[Dim, ...]
+    head: tuple[Dim, ...] = ()
+    star: Dim | None = None
+    tail: tuple[Dim, ...] = ()
+    equal: Expr | None = None
 
 
 @dataclass(frozen=True)

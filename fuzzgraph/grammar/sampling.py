@@ -10,7 +10,7 @@ from ..ir.types import SequenceType, TensorType
 from . import attributes, matching
 from .attributes import NoValue
 from .dtypes import DTypes
-from .model import AttributeSpec, Dim, Draft, Env, OperandSource, Param, Shape, TensorSpec
+from .model import AttributeSpec, Dim, Draft, Env, Expr, OperandSource, Param, Shape, TensorSpec
 from .spelling import STANDARD
 from .wants import ShapeWant, ValueDomain, Want, draw_size
 
@@ -234,6 +234,8 @@ def shape_want(spec: TensorSpec, env: Env, inplace: bool = False) -> ShapeWant:
     """The shape that an operand may have, given the variables bound so far."""
     if spec.shape is None:
         return ShapeWant(ranks=(0, 5))
+    if spec.shape.equal is not None:
+        return ShapeWant(head=_exact(spec.shape.equal, env))
     head, tail = (tuple(map(_size(env), dims)) for dims in (spec.shape.head, spec.shape.tail))
     star = spec.shape.star
     if star is None:
@@ -244,6 +246,13 @@ def shape_want(spec: TensorSpec, env: Env, inplace: bool = False) -> ShapeWant:
     if not spec.broadcast:
         return ShapeWant((*head, *bound), None, tail)
     return ShapeWant(head, (star.low, star.high), tail, broadcast=bound, into=inplace)
+
+
+def _exact(expr: Expr, env: Env) -> tuple[int, ...]:
+    try:
+        return tuple(expr(env))
+    except Exception as error:  # as in matching: it does not apply
+        raise NoValue from error
 
 
 def _size(env: Env) -> Callable[[Dim], int | None]:

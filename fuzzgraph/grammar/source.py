@@ -31,10 +31,11 @@ class FreshSource:
 
     def tensor(self, want: Want, rng: Random) -> tuple[Fresh, TensorType] | None:
         names = sorted(want.dtypes)
+        packed = want.mutable or (want.values is not None and want.values.kind == "unique")
         for _ in range(DRAWS):
             dtype = rng.choices(names, [DTYPE_WEIGHTS[n] for n in names])[0]
             shape = want.shape.draw(rng)
-            stride, offset = draw_layout(shape, rng, want.mutable)
+            stride, offset = draw_layout(shape, rng, packed)
             found = TensorType(dtype, shape, stride, offset)
             if want.problem(found) is None:
                 values = draw_values(dtype, rng) if want.values is None else want.values.draw(dtype, rng)
@@ -42,8 +43,8 @@ class FreshSource:
         return None
 
 
-def draw_layout(shape: tuple[int, ...], rng: Random, mutable: bool) -> tuple[tuple[int, ...], int]:
-    """Strides and offset: contiguous, permuted, with gaps, or (where nothing writes it) expanded."""
+def draw_layout(shape: tuple[int, ...], rng: Random, packed: bool) -> tuple[tuple[int, ...], int]:
+    """Strides and offset: contiguous, permuted, with gaps, or (unless `packed`) expanded."""
     dense = contiguous_strides(shape)
     roll = rng.random()
     offset = rng.choice((0, 0, 0, 0, 1, 3))
@@ -51,7 +52,7 @@ def draw_layout(shape: tuple[int, ...], rng: Random, mutable: bool) -> tuple[tup
         return dense, offset if roll < 0.1 else 0
     if roll < 0.75:
         return _permuted(shape, rng), offset
-    if roll < 0.9 or mutable:
+    if roll < 0.9 or packed:
         return tuple(s * 2 for s in dense), offset
     return tuple(0 if rng.random() < 0.5 else s for s in dense), offset
 
