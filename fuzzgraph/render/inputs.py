@@ -29,7 +29,7 @@ class InputWriter:
 
     def lines(self) -> list[str]:
         p, outer = self.program, self.names.outer
-        reset = [outer[x.name] for x in (*p.constants, *p.states, *self.late)]
+        reset = [outer[name] for name in self._reset()]
         body = [f"global {', '.join(reset)}"] if reset else []
         for spec in (*p.inputs, *p.constants):
             body += self._tensor(spec)
@@ -39,10 +39,14 @@ class InputWriter:
         body += wrapped("return {", items, "}").splitlines()
         return ["def make_inputs():", *indented(body)]
 
+    def _reset(self) -> list[str]:
+        names = [s.name for s in self.program.constants] + [s.name for s in self.program.states]
+        return names + [c.name for c in self.late]
+
     def _late(self, closure: Closure) -> bool:
         """Whether the closure holds something that make_inputs makes anew."""
-        anew = {x.name for x in (*self.program.inputs, *self.program.constants, *self.program.states)}
-        anew |= {c.name for c in self.program.closures}
+        anew = {s.name for s in (*self.program.inputs, *self.program.constants)}
+        anew |= {s.name for s in self.program.states} | {c.name for c in self.program.closures}
         found: list[Any] = []
 
         def look(value: Any) -> Any:
@@ -87,7 +91,7 @@ class InputWriter:
         return max(spec.storage or 0, spec.type.extent)
 
     def _filled(self, spec: InputSpec, shape: tuple[int, ...]) -> str:
-        text = fill(spec.values, spec.type.dtype, shape).text
+        text = fill(spec.values, spec.type.dtype, shape)
         return text if spec.type.device == "cpu" else f'{text}.to("{spec.type.device}")'
 
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torch.fx.node import map_arg
-
 from ..ir.program import Program
+from ..ir.typing import operands
 from . import inputs, quote
 from .contexts import context_text, option_contexts
 from .forms import Form, indented, load_forms
@@ -69,9 +68,7 @@ def module_parts(
 def outputs_of(program: Program) -> tuple[tuple[str, ...], ...]:
     found = []
     for call in program.calls:
-        nodes: list[str] = []
-        map_arg(program.function(call.function).result, lambda n, nodes=nodes: nodes.append(n.name))
-        found.append(tuple(nodes))
+        found.append(tuple(n.name for n in operands(program.function(call.function).result)))
     return tuple(found)
 
 
@@ -85,6 +82,7 @@ def _run(program: Program, names: Names, options_in_run: bool) -> list[str]:
     lines: list[str] = []
     wrapped: dict[str, str] = {}
     alone = len(program.calls) == 1
+    keys = frozenset(s.name for s in program.inputs)
     outer = option_contexts(program.options) if options_in_run else ()
     device = program.inputs[0].type.device.split(":")[0] if program.inputs else "cpu"
     for call in program.calls:
@@ -96,7 +94,7 @@ def _run(program: Program, names: Names, options_in_run: bool) -> list[str]:
             if call.fresh or f"{wrapped[call.function]} = {target}" not in lines:
                 lines.append(f"{wrapped[call.function]} = {target}")
             target = wrapped[call.function]
-        made = f"{target}({', '.join(_argument(a, names) for a in call.args)})"
+        made = f"{target}({', '.join(_argument(a, names, keys) for a in call.args)})"
         body = [f"return [{made}]" if alone else f"results.append({made})"]
         contexts = [context_text(c, device) for c in (*outer, *call.contexts)]
         if contexts:
@@ -107,9 +105,9 @@ def _run(program: Program, names: Names, options_in_run: bool) -> list[str]:
     return ["def run(wrap, inputs):", *indented(lines)]
 
 
-def _argument(value: object, names: Names) -> str:
-    # Keys of the dictionary of inputs are the program's own names.
-    return literal(value, lambda ref: f'inputs["{ref.name}"]')
+def _argument(value: object, names: Names, inputs: frozenset[str]) -> str:
+    # Keys of the dictionary of inputs are the program's own names; constants and states are globals.
+    return literal(value, lambda ref: f'inputs["{ref.name}"]' if ref.name in inputs else names(ref))
 
 
 def _get_states(program: Program, names: Names) -> str:

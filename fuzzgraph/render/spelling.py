@@ -14,7 +14,8 @@ from .literals import Namer, index_text, literal
 if TYPE_CHECKING:
     from ..grammar import RuleBook
 
-_STANDARD = ("function", "keywords", "method")
+# Python's own syntax, known without a grammar.
+_SYNTAX = {"subscript": "{0}[{1}]", "assign": "{0}[{1}] = {2}"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def spell(node: fx.Node, name: Namer, book: RuleBook | None) -> Spelled:
     op, key = op_of(node), spelling_of(node)
     args, kwargs = tuple(node.args), dict(node.kwargs)
     rule = book.rules.get(op) if book is not None else None
-    template = rule.spellings.get(key, "") if rule is not None and key is not None else ""
+    template = (rule.spellings if rule is not None else _SYNTAX).get(key or "", "")
     if template and not kwargs and set(re.findall(r"\{(\d+)\}", template)) == {str(i) for i in range(len(args))}:
         return _by_template(template, args, name)
     if key == "keywords" and rule is not None:
