@@ -1,8 +1,9 @@
-"""Counts the function-body lines of the compiler that Python programs reach: `python -m fuzzgraph.harness.function_lines`.
+"""Counts the function-body lines of the compiler that Python programs reach.
 
-Reads one JSON object on stdin: `programs` ([path, steps], where steps is a list of argument lists), `out`. Executes each
-program in this interpreter, as `__main__`, once for each list of arguments, with `torch._dynamo.reset()` in between.
-Writes to `out`, after each program, a JSON object: `imports` and `lines` (lists of [file, line]), `programs` (verdicts).
+`python -m fuzzgraph.harness.function_lines` reads one JSON object on stdin: `programs` ([path, steps], where steps is a
+list of argument lists), `trivial` (whether to run that one first), `out`. It executes each program in this interpreter,
+as `__main__`, once for each list of arguments, with `torch._dynamo.reset()` between programs. After each it writes to
+the file `out` a JSON object: `imports` and `lines` (lists of [file, line]), `programs` (verdicts).
 
 A program counts where its reference runs: its first step ends well, or it said "eager" before it failed (what
 fuzzers print once the eager run is through). Lines of others are taken back.

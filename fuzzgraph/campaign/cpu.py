@@ -40,7 +40,8 @@ def descendants() -> dict[int, tuple[float, str]]:
 
 
 class CpuMeter:
-    """CPU seconds spent since it was made, by this process and its descendants: a number that never falls.
+    """CPU seconds spent by this process and its descendants, a number that never falls: since it was made, or with
+    `imports` since the process began.
 
     A descendant that dies passes its seconds to the parent that reaps it; between death and reaping, or where the
     parent died first, they are missing for a while or for good, so the highest sum seen so far is what counts.
@@ -49,8 +50,8 @@ class CpuMeter:
     # Walking /proc costs about 2 ms.
     INTERVAL = 1.0
 
-    def __init__(self) -> None:
-        self._base = self._sum()
+    def __init__(self, imports: bool = False) -> None:
+        self._base = 0.0 if imports else self._sum()
         self._highest = 0.0
         self._next = 0.0
 

@@ -71,7 +71,7 @@ class Campaign:
         self._submitted = 0
         self._stop = ""
         self._barren = 0
-        self._meter = CpuMeter()
+        self._meter = CpuMeter(imports=True)
         self._base = (self.progress.elapsed, self.progress.cpu)
         self._began = time.monotonic()
         self._next_tick = 0.0
