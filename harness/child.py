@@ -16,6 +16,7 @@ from ..execution.protocol import OUTPUT_LIMIT, ErrorInfo, Job, Outcome
 from . import failures, limits, observers
 from .runner import Context, execute
 from .slot import Slot
+from .watch import HARNESS_FAULT
 
 
 def run(slot: Slot, jobs: list[Job], context: Context, close: tuple[int, ...] = ()) -> None:
@@ -36,7 +37,7 @@ def run(slot: Slot, jobs: list[Job], context: Context, close: tuple[int, ...] = 
                 _forget(context)
     except BaseException as e:
         os.write(slot.stack_fd, f"harness: {type(e).__name__}: {e}".encode())
-        os._exit(97)
+        os._exit(HARNESS_FAULT)
     os._exit(0)
 
 

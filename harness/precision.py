@@ -126,7 +126,13 @@ def _half_after(value: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
 
 
 def _overlaps(tensor: torch.Tensor) -> bool:
-    return any(s == 0 and n > 1 for s, n in zip(tensor.stride(), tensor.shape)) or torch._debug_has_internal_overlap(tensor) == 1
+    """Whether two indices may reach one element: writing would move it twice. Never wrongly False."""
+    reach = 0
+    for stride, size in sorted((s, n) for s, n in zip(tensor.stride(), tensor.shape) if n > 1):
+        if stride <= reach:
+            return True
+        reach += stride * (size - 1)
+    return False
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
@@ -188,7 +194,8 @@ class Upcaster:
         if key not in self.storages:
             if any(k[0] == raw._cdata for k in self.storages):
                 raise CannotUpcast("two dtypes share a storage")
-            flat = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(raw, 0, (raw.nbytes() // tensor.itemsize,), (1,))
+            flat = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+            flat = flat.set_(raw, 0, (raw.nbytes() // tensor.itemsize,), (1,))
             self.storages[key] = flat.to(wide)
         return self.storages[key]
 

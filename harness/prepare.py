@@ -7,6 +7,7 @@ import importlib
 import os
 import platform
 import runpy
+import shutil
 import sys
 import traceback
 from collections.abc import Callable
@@ -36,8 +37,28 @@ def set_environment(target: Any, scratch: str) -> None:
     os.environ.update(target.ENVIRONMENT)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(scratch, "inductor")
     os.environ["TRITON_CACHE_DIR"] = os.path.join(scratch, "triton")
+    warm = _shared_warm(scratch)
+    if warm.is_dir():
+        shutil.copytree(warm, Path(scratch, "inductor"), dirs_exist_ok=True)
     for name in ("TORCH_LOGS", "TORCH_TRACE", "TORCH_COMPILE_DEBUG"):  # they would fill the disk
         os.environ.pop(name, None)
+
+
+def _shared_warm(scratch: str) -> Path:
+    """Where the first zygote of an executor leaves the results of its probes for the others: same machine, same torch."""
+    return Path(scratch).parent / "warm"
+
+
+def share_warm(scratch: str) -> None:
+    """Leave what the warm-up made for other zygotes, unless one has."""
+    target = _shared_warm(scratch)
+    if not target.is_dir():
+        part = target.with_name(f"warm-{os.getpid()}")
+        shutil.copytree(Path(scratch, "inductor"), part)
+        try:
+            part.rename(target)
+        except OSError:  # another zygote was faster
+            shutil.rmtree(part)
 
 
 def import_torch(observe: bool) -> None:

@@ -80,9 +80,8 @@ def run_once(loaded: Loaded, wrap: Callable[[Any], Any], variant: Variant | None
                 run.results = list(namespace["run"](wrap, inputs))
             if loaded.options.get("grad"):
                 backward(run.results)
-                run.gradients = {
-                    name: t.grad for name, t in inputs.items() if isinstance(t, torch.Tensor) and t.requires_grad and t.is_leaf
-                }
+                tensors = {name: t for name, t in inputs.items() if isinstance(t, torch.Tensor)}
+                run.gradients = {name: t.grad for name, t in tensors.items() if t.requires_grad and t.is_leaf}
             if "get_states" in namespace:
                 run.states = namespace["get_states"]()
     except (SystemExit, GeneratorExit):

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import oracles
 from ..execution.protocol import ErrorInfo, Failure, Job, Outcome
+from ..oracles import crash
 from ..oracles._exceptions import describe, is_out_of_memory
 from ..oracles._types import Run
 from . import targets
@@ -56,7 +57,7 @@ def execute(job: Job, enter: Callable[[str], None], context: Context) -> Outcome
     if run.error is not None and _harmless(job, run.error):
         return Outcome(job.id, "ok", describe(run.error).stage, error=error_info(run.error))
     if run.error is not None and is_out_of_memory(run.error):
-        failure = _crash(run.error, "memory")
+        failure = crash.failure(run.error, "memory")
         return Outcome(job.id, "memory", failure.stage, (failure,), error=error_info(run.error))
     if job.tier == "cover" and run.error is None:
         return Outcome(job.id, "ok")
@@ -71,7 +72,7 @@ class Subject:
         self.job, self.loaded, self.target, self.context = job, loaded, target, context
 
     def run(self, extra_config: dict[str, Any] | None = None) -> Run:
-        """Raises OptionError, Stop and SystemExit; whatever else the program or the compiler raises is in the result."""
+        """Raises OptionError, Stop and SystemExit; what else the program or the compiler raises is in the result."""
         options = self.job.options
         kwargs = {k: options[k] for k in ("dynamic", "fullgraph", "mode") if options.get(k) is not None}
         config = {**(options.get("config") or {}), **(extra_config or {})}
@@ -91,12 +92,7 @@ def _refused(job: Job, error: BaseException) -> Outcome:
 def _exit(job: Job, error: SystemExit) -> Outcome:
     """The compiled program left by SystemExit where eager did not."""
     code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
-    return Outcome(job.id, "exit", "run", (_crash(error, "exit"),), error=error_info(error), code=code)
-
-
-def _crash(error: BaseException, kind: str) -> Failure:
-    d = describe(error)
-    return Failure("crash", kind, d.stage, d.message, d.traceback, d.frames, d.exc_type, d.causes)
+    return Outcome(job.id, "exit", "run", (crash.failure(error, "exit"),), error=error_info(error), code=code)
 
 
 def _harmless(job: Job, error: BaseException) -> bool:

@@ -19,6 +19,8 @@ from .slot import Slot
 LOOK_EVERY = 0.1
 # Seconds that a child gets to write its stack before it is killed for its time.
 STACK_GRACE = 0.3
+# Exit status of a child whose own code failed, which is no fault of the program.
+HARNESS_FAULT = 97
 # A forked child is ready at once; a spawned one imports torch and starts a GPU first.
 START_SECONDS = 120.0
 
@@ -141,6 +143,8 @@ class Watch:
     def _death(self, job: Job, phase: str, status: int, wall: float) -> Outcome:
         kind, code, error = self._describe(status)
         stack = self.slot.stack()
+        if code == HARNESS_FAULT and stack.startswith("harness: "):
+            return Outcome(job.id, "lost", "harness", error=ErrorInfo("HarnessFault", stack))
         frames = stack_frames(stack)
         error = ErrorInfo(error.type, error.message, frames=frames, traceback=stack)
         stage = {"start": "load", "done": "judge"}.get(phase, phase)

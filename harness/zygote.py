@@ -43,6 +43,7 @@ class Zygote:
         self.args = args
         self.target = targets.load(args.target)
         self.context: Any = None
+        self.run_child: Any = None
         self.kept: set[Path] = set()
         self.cache = Path(args.scratch, "inductor")
 
@@ -50,19 +51,23 @@ class Zygote:
         """Prepare, and say what can be run here: the `ready` message."""
         from . import prepare
 
+        self.observe = not self.args.no_observers
         prepare.set_environment(self.target, self.args.scratch)
         limits.adopt_orphans()
         if self.target.SPAWN:
             return self._spawning()
-        observe = not self.args.no_observers
-        prepare.import_torch(observe)
+        prepare.import_torch(self.observe)
+        from . import child  # imports torch
+
+        self.run_child = child.run
         reason = self.target.available()
         if reason is not None:
             return {"type": "ready", "unavailable": reason, "serves": [], "versions": {}, "notices": []}
         prepare.preload(self.args.preload)
         self.target.prepare()
         self.context = prepare.make_context(self.args.memory)
-        prepare.warm_up(observe)
+        prepare.warm_up(self.observe)
+        prepare.share_warm(self.args.scratch)
         self.kept = set(self.cache.rglob("*"))
         serves = [n for n in targets.names() if self._shares(targets.load(n))]
         return {
@@ -127,10 +132,8 @@ class Zygote:
     def _fork(self, slot: Slot, jobs: list[Job]) -> int:
         pid = os.fork()
         if pid == 0:
-            from . import child
-
             os.setpgid(0, 0)
-            child.run(slot, jobs, self.context, close=(self.args.source, self.args.sink))
+            self.run_child(slot, jobs, self.context, close=(self.args.source, self.args.sink))
         try:
             os.setpgid(pid, pid)
         except OSError:  # the child did it, or is gone already
@@ -170,7 +173,8 @@ def _at_end(fd: int) -> bool:
     return any(event & (select.POLLHUP | select.POLLERR) and not event & select.POLLIN for _, event in probe.poll(0))
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
+    """Never returns: nothing of torch's needs an orderly exit."""
     args = parse(argv)
     for number in (signal.SIGINT, signal.SIGTERM):  # a terminal's Ctrl-C is for the engine, which then closes the pipe
         signal.signal(number, signal.SIG_IGN)
@@ -184,7 +188,8 @@ def main(argv: list[str]) -> int:
         text = str(e) if isinstance(e, FuzzgraphError) else f"{type(e).__name__}: {e}"
         traceback.print_exc()
         write_frame(args.sink, {"type": "failed", "message": text})
-        return 3
+        sys.stderr.flush()
+        os._exit(3)
     try:
         write_frame(args.sink, ready)
         zygote.serve()
@@ -196,4 +201,4 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -64,6 +64,8 @@ def cause_chain(error: BaseException) -> list[BaseException]:
     current: BaseException | None = error
     while current is not None and current not in chain:
         chain.append(current)
+        if type(current).__name__ in _CPP_ERRORS:  # what it was made from says only that g++ failed
+            break
         inner = getattr(current, "inner_exception", None)
         current = inner if isinstance(inner, BaseException) else current.__cause__
     return chain

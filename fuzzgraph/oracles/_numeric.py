@@ -1,0 +1,134 @@
+"""Comparison of two tensors element by element, at PyTorch's default tolerances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+# torch.testing.assert_close's defaults: (relative, absolute).
+TOLERANCE: dict[torch.dtype, tuple[float, float]] = {
+    torch.float16: (1e-3, 1e-5),
+    torch.bfloat16: (1.6e-2, 1e-5),
+    torch.float32: (1.3e-6, 1e-5),
+    torch.float64: (1e-7, 1e-7),
+    torch.complex64: (1.3e-6, 1e-5),
+    torch.complex128: (1e-7, 1e-7),
+}
+# `tol` for torch._dynamo.utils.same: its own default, and no finer than the dtype's rounding nor coarser than a double's.
+SAME_TOLERANCE: dict[torch.dtype, float] = {
+    torch.float16: 1e-3, torch.bfloat16: 1.6e-2, torch.float32: 1e-4, torch.float64: 1e-7,
+}  # fmt: skip
+# A run that moves by a sixteenth of the mismatch may explain it: roundings add up over operators, and one draw of
+# directions shows a part of what is possible. Without this, every float16 mismatch would be excused: there an ulp is
+# about the tolerance.
+EXPLAINS = 16.0
+# Eager that is this many tolerances from its own float64 run has taken another branch, or has lost its digits.
+FAR = 100.0
+FAR_MOST = 0.25
+
+
+def as_tensor(value: Any) -> torch.Tensor | None:
+    """A number or a strided tensor as a plain tensor on the CPU; None for anything else.
+
+    Python floats count as float32: they may come from an `item()` of one.
+    """
+    if isinstance(value, torch.Tensor):
+        if value.layout != torch.strided or value.is_quantized:
+            return None
+        value = value.detach().resolve_conj().resolve_neg().cpu()
+        return value.to(torch.float64) if "float8" in str(value.dtype) else value
+    if isinstance(value, bool | int):
+        return torch.tensor(value) if -(2**63) <= value < 2**63 else None
+    if isinstance(value, float):
+        return torch.tensor(value, dtype=torch.float32)
+    if isinstance(value, complex):
+        return torch.tensor(value, dtype=torch.complex64)
+    return None
+
+
+def wide(value: torch.Tensor) -> torch.Tensor:
+    return value.to(torch.complex128 if value.is_complex() else torch.float64)
+
+
+def is_exact(value: torch.Tensor) -> bool:
+    return not (value.is_floating_point() or value.is_complex())
+
+
+def differs(reference: torch.Tensor, other: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
+    """Mask of elements that are not close (NaN equals NaN, infinities equal themselves); integers compare exactly.
+
+    `other` may be of a wider dtype: it is rounded to the reference's first. Shapes must be equal.
+    """
+    if is_exact(reference):
+        return reference != other
+    relative, absolute = TOLERANCE.get(reference.dtype, (1e-7, 1e-7))
+    if scale != 1.0:
+        relative, absolute = min(relative * scale, FAR_MOST), absolute * scale
+    narrowed = other.to(reference.dtype)
+    return ~torch.isclose(wide(narrowed), wide(reference), rtol=relative, atol=absolute, equal_nan=True)
+
+
+def explains(reference: torch.Tensor, other: torch.Tensor, subject: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
+    """Mask of elements where another run of the reference moves enough to explain the subject's difference."""
+    moved = (wide(other) - wide(reference)).abs() * EXPLAINS
+    # Written so that NaN and infinite movements explain.
+    return differs(reference, other, scale) & ~(moved < (wide(subject) - wide(reference)).abs())
+
+
+def real(value: torch.Tensor) -> torch.Tensor:
+    """Complex numbers as pairs of reals."""
+    return torch.view_as_real(value) if value.is_complex() else value
+
+
+def same_as(reference: torch.Tensor, subject: torch.Tensor, better: torch.Tensor | None, ignore: torch.Tensor) -> bool:
+    """PyTorch's own judgement: `torch._dynamo.utils.same` with the float64 result as judge.
+
+    Elements of `ignore` are left out, and those where both are the same infinity or NaN: `same` works on a root mean
+    square, which one infinity makes NaN, and NaN passes.
+    """
+    import torch._dynamo.utils
+
+    if ignore.shape != reference.shape:
+        return False
+    agreed = ~torch.isfinite(reference) & ~differs(reference, subject)
+    out = ignore | agreed
+    if better is not None:
+        out = out | (~torch.isfinite(better) & ~differs(reference, subject))
+    items = [reference, subject, *([] if better is None else [better])]
+    masked = [real(torch.where(out, torch.zeros_like(t), t)) for t in items]
+    tol = SAME_TOLERANCE.get(masked[0].dtype, 1e-4)
+    judge = masked[2] if better is not None else None
+    return bool(
+        torch._dynamo.utils.same(
+            masked[0], masked[1], fp64_ref=judge, tol=tol, equal_nan=True, log_error=lambda *a, **k: None
+        )
+    )
+
+
+def zero_signs(reference: torch.Tensor, subject: torch.Tensor) -> torch.Tensor:
+    """Mask of elements that are zero in both, with different signs."""
+    a, b = real(reference), real(subject)
+    return (a == 0) & (b == 0) & (torch.signbit(a) != torch.signbit(b))
+
+
+def example(reference: torch.Tensor, subject: torch.Tensor, mask: torch.Tensor) -> str:
+    """How many elements differ, and the first of them."""
+    count = int(mask.sum())
+    where = mask.nonzero()[0].tolist()
+    a, b = reference[tuple(where)].item(), subject[tuple(where)].item()
+    return f"{count} of {mask.numel()} elements differ, the first at {where}: {a!r} in eager, {b!r} compiled"
+
+
+def pattern(reference: torch.Tensor, subject: torch.Tensor, mask: torch.Tensor) -> str:
+    """What kind of difference it is, in words that do not vary between programs."""
+    if is_exact(reference):
+        return "values differ"
+    a, b = reference[mask], subject[mask]
+    if bool((torch.isnan(b) & ~torch.isnan(a)).any()):
+        return "NaN where eager has none"
+    if bool((torch.isnan(a) & ~torch.isnan(b)).any()):
+        return "no NaN where eager has one"
+    if bool((torch.isinf(a) != torch.isinf(b)).any()):
+        return "an infinity on one side"
+    return "values differ"

@@ -1,0 +1,187 @@
+"""Which results of a program hold values that must not be compared, by data flow over its graphs.
+
+Random numbers, memory that nobody wrote, results of operators whose rule calls them unstable, and indices (where
+ties are, either is right): whatever is computed from those is tainted too. An operator that writes taints the
+storage that it writes to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch.fx as fx
+
+from ..ir.program import Call, Function, Program, Ref, op_of, root_of, type_of
+from ..ir.types import SequenceType, TensorType, Type
+
+if TYPE_CHECKING:
+    from ..grammar import RuleBook
+
+WHOLE = frozenset({"random", "uninitialized", "unstable", "nondeterministic"})
+_WRITES_STATE = ("state.append", "state.setitem", "state.setattr", "state.assign")
+
+Path = tuple[int | str, ...]
+
+
+@dataclass
+class Taint:
+    """`outputs`: paths (call, then position in the result) below which nothing is compared. `inputs` and `states`:
+    names whose content is not compared. `sources`: operators that taint came from."""
+
+    outputs: list[list[Any]] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+    states: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+
+
+def taint(program: Program, book: RuleBook | None) -> Taint:
+    """The program's taint; without a rule book nothing is known and nothing tainted."""
+    if book is None:
+        return Taint()
+    return _Flow(program, book).run()
+
+
+class _Flow:
+    """Fixpoint over all functions and calls; contexts of calls are merged."""
+
+    def __init__(self, program: Program, book: RuleBook) -> None:
+        self.program = program
+        self.book = book
+        self.roots: set[tuple[str, str]] = set()  # (function, root) of tainted storages
+        self.values: set[tuple[str, str]] = set()  # (function, node) of tainted values
+        self.items: dict[tuple[str, str], set[int]] = {}  # tainted items of a sequence
+        self.states: set[str] = set()
+        self.inputs: set[str] = set()
+        self.results: set[str] = set()  # functions with a tainted result, for their callers
+        self.sources: set[str] = set()
+
+    def run(self) -> Taint:
+        before: object = None
+        while before != (before := self._size()):
+            for function in self.program.functions:
+                for node in function.graph.nodes:
+                    if node.op == "call_function":
+                        self._node(function, node)
+                if any(True for _ in self._paths(function, function.result, ())):
+                    self.results.add(function.name)
+            for call in self.program.calls:
+                self._call(call)
+        outputs = []
+        for index, call in enumerate(self.program.calls):
+            function = self.program.function(call.function)
+            outputs += [[index, *path] for path in self._paths(function, function.result, ())]
+        return Taint(outputs, sorted(self.inputs), sorted(self.states), sorted(self.sources))
+
+    def _size(self) -> tuple[int, ...]:
+        items = sum(map(len, self.items.values()))
+        sets = (self.roots, self.values, self.states, self.inputs, self.results)
+        return (items, *map(len, sets))
+
+    def _tags(self, op: str) -> frozenset[str]:
+        rule = self.book.rules.get(op)
+        return rule.tags if rule is not None else frozenset()
+
+    def _node(self, function: Function, node: fx.Node) -> None:
+        op = op_of(node)
+        tags = self._tags(op)
+        operands = [n for n in node.all_input_nodes]
+        if op == "getitem" and operands and self._item_only(function, node):
+            return
+        dirty = any(self._is(function, n) for n in operands)
+        if op == "call":
+            dirty = self._inner_call(function, node) or dirty
+        if tags & WHOLE:
+            self.sources.add(op)
+            dirty = True
+        if dirty:
+            self._mark(function, node)
+            if "inplace" in tags and operands:
+                self._mark(function, operands[0])
+            if op in _WRITES_STATE and operands:
+                self.states.add(op_of(operands[0]))
+            if any(n.op == "get_attr" for n in operands) and op == "python":
+                self.states.update(op_of(n) for n in operands if n.op == "get_attr")
+        elif "index_valued" in tags:
+            self.sources.add(op)
+            self._mark_indices(function, node, type_of(node))
+
+    def _item_only(self, function: Function, node: fx.Node) -> bool:
+        """An item of a sequence that is tainted in some items only."""
+        sequence, index = node.args[0], node.args[1]
+        if not isinstance(sequence, fx.Node) or not isinstance(index, int):
+            return False
+        key = (function.name, sequence.name)
+        if key not in self.items or self._is(function, sequence):
+            return False
+        kind = type_of(sequence)
+        count = len(kind.items) if isinstance(kind, SequenceType) else 0
+        if index % max(count, 1) in self.items[key]:
+            self._mark(function, node)
+        return True
+
+    def _mark_indices(self, function: Function, node: fx.Node, kind: Type) -> None:
+        if isinstance(kind, TensorType):
+            if kind.info.kind == "int":
+                self._mark(function, node)
+        elif isinstance(kind, SequenceType):
+            found = {i for i, t in enumerate(kind.items) if isinstance(t, TensorType) and t.info.kind == "int"}
+            self.items.setdefault((function.name, node.name), set()).update(found)
+
+    def _mark(self, function: Function, node: fx.Node) -> None:
+        self.values.add((function.name, node.name))
+        if isinstance(type_of(node), TensorType):
+            self.roots.add((function.name, root_of(node)))
+
+    def _is(self, function: Function, node: fx.Node) -> bool:
+        if node.op == "get_attr" and op_of(node) in self.states | self.inputs:
+            return True
+        key = (function.name, node.name)
+        if key in self.values or key in self.items and bool(self.items[key]) and node.op != "output":
+            return True
+        return isinstance(type_of(node), TensorType) and (function.name, root_of(node)) in self.roots
+
+    def _inner_call(self, function: Function, node: fx.Node) -> bool:
+        """`call(f, ...)`: operands flow into f's parameters, what f returns flows back."""
+        name = getattr(node.args[0], "name", None) or str(node.args[0])
+        try:
+            callee = self.program.function(name)
+        except KeyError:
+            return False
+        for param, arg in zip(callee.params, node.args[1:]):
+            if isinstance(arg, fx.Node):
+                if self._is(function, arg):
+                    self._mark(callee, param)
+                if (callee.name, root_of(param)) in self.roots:
+                    self._mark(function, arg)
+        return callee.name in self.results
+
+    def _call(self, call: Call) -> None:
+        """A call of the script: inputs flow in, and what the function wrote to flows out."""
+        function = self.program.function(call.function)
+        for param, arg in zip(function.params, call.args):
+            if not isinstance(arg, Ref):
+                continue
+            spec = self.program.input(arg.name)
+            family = spec.view_of or spec.name
+            if self._input_tainted(family):
+                self._mark(function, param)
+            if (function.name, root_of(param)) in self.roots:
+                self.inputs.add(family)
+                self.inputs |= {s.name for s in self.program.inputs if s.view_of == family}
+
+    def _input_tainted(self, family: str) -> bool:
+        return family in self.inputs
+
+    def _paths(self, function: Function, value: Any, path: Path) -> list[Path]:
+        """Where a result is tainted, as positions in its structure."""
+        if isinstance(value, fx.Node):
+            partial = self.items.get((function.name, value.name))
+            if partial and (function.name, value.name) not in self.values:
+                return [(*path, i) for i in sorted(partial)]
+            return [path] if self._is(function, value) else []
+        if isinstance(value, tuple | list):
+            return [p for i, v in enumerate(value) for p in self._paths(function, v, (*path, i))]
+        if isinstance(value, dict):
+            return [p for k, v in value.items() for p in self._paths(function, v, (*path, k))]
+        return []

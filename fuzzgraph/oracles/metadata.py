@@ -1,0 +1,133 @@
+"""Wrong metadata: dtype, shape, strides, device, requires_grad, conj and neg bits; structure and types of outputs."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ._failure import Failure
+from ._snapshot import show, skipped, table
+from ._types import Run, Tools
+
+if TYPE_CHECKING:
+    from ..grammar import RuleBook
+    from ..ir.program import Program
+
+# Numbers are the value oracle's; the others are compared by type only, since two of them are never equal.
+_NOT_BY_VALUE = (
+    bool, int, float, complex, torch.Tensor, types.GeneratorType, types.FunctionType, types.MethodType,
+    types.BuiltinFunctionType, types.ModuleType,
+)  # fmt: skip
+
+
+def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
+    """Values of Python numbers that are tainted are left out; their types are compared all the same."""
+    from ._taint import taint
+
+    found = taint(program, book)
+    return {"outputs": found.outputs, "inputs": found.inputs, "states": found.states}
+
+
+def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> list[Failure]:
+    """At most one failure per kind: the first place that shows it."""
+    if subject.error is not None:
+        return []
+    found: dict[str, Failure] = {}
+    for failure in _differences(plan, reference, subject):
+        found.setdefault(failure.kind, failure)
+    return list(found.values())
+
+
+def _differences(plan: dict[str, Any], reference: Run, subject: Run) -> Iterator[Failure]:
+    pairs = [(("output", i), a, b) for i, (a, b) in enumerate(zip(reference.results, subject.results))]
+    if len(reference.results) != len(subject.results):
+        yield _failure("structure", "number of results", f"{len(reference.results)} and {len(subject.results)}")
+    if reference.states is not None or subject.states is not None:
+        pairs.append((("state",), reference.states, subject.states))
+    for key, a, b in pairs:
+        yield from _structure(key, a, b)
+    theirs = table(subject)
+    for key, expected in table(reference).items():
+        if key not in theirs:
+            continue
+        actual = theirs[key]
+        if isinstance(expected, torch.Tensor) and isinstance(actual, torch.Tensor):
+            yield from _tensor(key, expected, actual)
+        elif key[0] == "gradient" and (expected is None) != (actual is None):
+            yield _failure("gradient", "a gradient on one side only", f"{show(key)}: eager {expected is not None}")
+        elif type(expected) is type(actual) and not skipped(key, plan):
+            yield from _plain(key, expected, actual)
+
+
+def _structure(key: tuple[Any, ...], a: Any, b: Any) -> Iterator[Failure]:
+    """Types of containers and leaves, all the way down."""
+    if type(a) is not type(b):
+        # A tensor subclass or a named tuple counts; the classes that a program defines are made anew in each run.
+        if type(a).__qualname__ == type(b).__qualname__ and type(a).__module__ == type(b).__module__:
+            yield from _children(key, a, b)
+            return
+        yield _failure("structure", f"{type(a).__name__} became {type(b).__name__}", show(key))
+        return
+    yield from _children(key, a, b)
+
+
+def _children(key: tuple[Any, ...], a: Any, b: Any) -> Iterator[Failure]:
+    if isinstance(a, list | tuple) and not isinstance(a, torch.Size):
+        if len(a) != len(b):
+            yield _failure("structure", "another number of items", f"{show(key)}: eager {len(a)}, compiled {len(b)}")
+        for i, (x, y) in enumerate(zip(a, b)):
+            yield from _structure((*key, i), x, y)
+    elif isinstance(a, dict):
+        if list(a) != list(b):
+            yield _failure("structure", "other keys or another order of keys", f"{show(key)}: {list(a)}, {list(b)}")
+        for k in a:
+            if k in b:
+                yield from _structure((*key, k), a[k], b[k])
+
+
+def _tensor(key: tuple[Any, ...], a: torch.Tensor, b: torch.Tensor) -> Iterator[Failure]:
+    """What a program can see of a tensor but its values. Gradients: autograd promises no strides."""
+    where = show(key)
+    for kind, x, y in (("dtype", a.dtype, b.dtype), ("device", a.device.type, b.device.type), ("layout", a.layout, b.layout)):
+        if x != y:
+            yield _failure(kind, f"{x} became {y}", f"{where}: eager {x}, compiled {y}")
+            return
+    if a.shape != b.shape:
+        yield _failure("shape", "shapes differ", f"{where}: eager {list(a.shape)}, compiled {list(b.shape)}")
+        return
+    if key[0] == "gradient":
+        return
+    if a.layout == torch.strided and _strides(a) != _strides(b):
+        detail = f"{where}, shape {list(a.shape)}: eager {list(a.stride())}, compiled {list(b.stride())}"
+        yield _failure("stride", "strides differ", detail)
+    for kind, x, y in (
+        ("requires_grad", a.requires_grad, b.requires_grad), ("conj", a.is_conj(), b.is_conj()),
+        ("neg", a.is_neg(), b.is_neg()),
+    ):  # fmt: skip
+        if x != y:
+            yield _failure(kind, f"{kind} {x} became {y}", f"{where}: eager {x}, compiled {y}")
+
+
+def _strides(t: torch.Tensor) -> list[int]:
+    """Strides that matter: of dims with more than one element, of tensors with any."""
+    return [s for s, n in zip(t.stride(), t.shape) if n > 1] if t.numel() else []
+
+
+def _plain(key: tuple[Any, ...], a: Any, b: Any) -> Iterator[Failure]:
+    """Python values by ==; numbers are the value oracle's."""
+    if isinstance(a, _NOT_BY_VALUE) or callable(a):
+        return
+    try:
+        equal = bool(a == b)
+    except Exception as e:  # a program's own __eq__
+        yield _failure("python", f"comparison raises {type(e).__name__}", show(key))
+        return
+    if not equal and type(a).__eq__ is not object.__eq__:
+        yield _failure("python", f"another {type(a).__name__}", f"{show(key)}: eager {a!r:.200}, compiled {b!r:.200}")
+
+
+def _failure(kind: str, message: str, detail: str) -> Failure:
+    return Failure("metadata", kind, "run", message, detail)
