@@ -175,7 +175,7 @@ def storage_problem(rule: Rule, env: Env) -> str | None:
         target = env[name]
         for other in rule.params:
             for found in _tensors(env[other.name] if other.name != name else None):
-                if _may_clash(target, found):
+                if _may_clash(target, found, _elementwise(rule)):
                     return f"{name} is written and may share memory with {other.name}"
     if "out" in written and any(t.requires_grad for p in rule.params for t in _tensors(env[p.name])):
         return "out= does not differentiate"
@@ -190,11 +190,27 @@ def _tensors(value: Any) -> Iterator[TensorType]:
             yield from _tensors(item)
 
 
-def _may_clash(target: TensorType, other: TensorType) -> bool:
+def _elementwise(rule: Rule) -> bool:
+    """Whether an element of the result surely depends on the elements at its own place only: the operands have one
+    shape, and no attribute names a dim."""
+    specs = [spec for param in rule.params for spec in param.specs]
+    stars = set()
+    for spec in specs:
+        if isinstance(spec, AttributeSpec):
+            if spec.kind in ("dim", "dims"):
+                return False
+        elif spec.shape is not None:
+            if spec.count is not None or spec.shape.star is None or spec.shape.head or spec.shape.tail:
+                return False
+            stars.add(spec.shape.star.name)
+    return len(stars) <= 1
+
+
+def _may_clash(target: TensorType, other: TensorType, elementwise: bool) -> bool:
     """Whether writing `target` may change `other` midway: shared storage, unless element for element the same."""
     if target.alias is None or target.alias != other.alias or not target.numel or not other.numel:
         return False
-    if (target.shape, target.stride, target.offset, target.dtype) == (other.shape, other.stride, other.offset, other.dtype):
+    if elementwise and target.with_(requires_grad=False) == other.with_(requires_grad=False):
         return False
     if target.dtype != other.dtype:
         return True

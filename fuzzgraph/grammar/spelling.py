@@ -36,7 +36,8 @@ def applicable(rule: Rule, spelling: str, args: tuple[Any, ...], kwargs: Mapping
     if template:
         return not kwargs and len(args) == places(template)
     if spelling == "method":
-        return bool(args) and isinstance(args[0], (TensorType, AnyType))
+        # No method takes out=.
+        return bool(args) and "out" not in kwargs and isinstance(args[0], (TensorType, AnyType))
     return spelling != "keywords" or len(args) > 1
 
 

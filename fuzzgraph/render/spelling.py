@@ -67,7 +67,7 @@ def _by_template(template: str, args: tuple[Any, ...], name: Namer) -> Spelled:
         return text if (bare and not template.startswith("{0}.")) or re.fullmatch(r"\w+", text) else f"({text})"
 
     text = re.sub(r"\{(\d+)\}", fill, template)
-    if not re.search(r"[^=!<>]=(?!=)", template):
+    if not re.search(r"(<<|>>|[^=!<>])=(?!=)", template):
         return Spelled(text)
     rebinds = "[" not in template.partition("=")[0]
     return Spelled(text, True, literal(args[0], name), rebinds)
