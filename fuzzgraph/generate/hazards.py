@@ -36,7 +36,8 @@ def _hazards(book: RuleBook, adapters: Adapters, b: Builder, f: FunctionBuilder)
         targets = written_nodes(book, node)
         for target in targets:
             root = flow.root(target)
-            if root in flow.saved:
+            mine = [n for n in operands((node.args, dict(node.kwargs))) if flow.root(n) == root]
+            if root in flow.saved or (len(mine) > 1 and flow.differentiable(node)):
                 yield f"{node.name} writes {target.name}, which backward may need"
             if root in flow.leaves:
                 yield f"{node.name} writes {target.name}, which shares memory with a leaf that requires grad"
