@@ -159,7 +159,8 @@ def in_range(value: Any, dtype: str) -> bool:
 def _fits_integer(value: float, bits: int, signed: bool) -> bool:
     if value != value or abs(value) == float("inf"):
         return False
-    # torch lets a negative number wrap into an unsigned dtype, within the dtype's width.
+    # torch lets a negative integer wrap into an unsigned dtype, within the dtype's width.
     top = 2 ** (bits - 1) - 1 if signed else 2**bits - 1
-    bottom = -(2 ** (bits - 1)) if signed else -top
+    wraps = 0 if isinstance(value, float) else -top
+    bottom = -(2 ** (bits - 1)) if signed else wraps
     return bottom <= value <= top
