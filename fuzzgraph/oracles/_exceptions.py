@@ -14,6 +14,7 @@ from types import TracebackType
 # the path that led there.
 FRAMES = 6
 MESSAGE = 300
+TEXT = 4000
 
 _TORCH = re.compile(r"(?:.*/site-packages/|.*/)torch/(.+\.py)$")
 # Functions of compile_fx.py that compile; its others are on the stack when compiled code runs.
@@ -45,16 +46,20 @@ class Described:
 def describe(error: BaseException) -> Described:
     """All that a signature and a report need to know of an exception."""
     chain = cause_chain(error)
-    frames = [frame for e in chain for frame in torch_frames(e.__traceback__)]
-    innermost = next((f for e in reversed(chain) if (f := torch_frames(e.__traceback__))), [])
+    stacks = [torch_frames(e.__traceback__) for e in chain]
+    frames = [frame for stack in stacks for frame in stack]
+    innermost = next((stack for stack in reversed(stacks) if stack), [])
     causes = tuple(type(e).__name__ for e in chain)
-    cpp = cpp_error(chain)
+    cpp = cpp_errors(chain)
     compiling = cpp is not None or any(_compiles(f) for f in frames)
     stage = "cpp" if cpp is not None else _stage(frames) if compiling else "run"
-    text = str(chain[-1])
+    text = cpp or str(chain[-1])
+    message = cpp.split("\n", 1)[0] if cpp is not None else text
+    lines = traceback.format_tb(error.__traceback__) if cpp else traceback.format_exception(error)
+    trace = "".join([*lines, *([cpp] if cpp else [])])
     return Described(
-        causes[-1], cpp or normalise(text), text[:4000], stage, tuple(innermost[-FRAMES:]), causes, compiling,
-        "".join(traceback.format_exception(error))[-12_000:],
+        causes[-1], normalise(message), text[:TEXT], stage, tuple(innermost[-FRAMES:]), causes, compiling,
+        trace[-3 * TEXT :],
     )  # fmt: skip
 
 
@@ -106,13 +111,19 @@ def stage_of_stack(frames: list[str] | tuple[str, ...]) -> str:
     return "run" if frames else "subject"
 
 
-def cpp_error(chain: list[BaseException]) -> str | None:
-    """The C++ compiler's first error, if that is what happened."""
+def cpp_errors(chain: list[BaseException]) -> str | None:
+    """What the C++ compiler complained of, without its command and its warnings, if that is what happened: first
+    errors first, each with the two lines that show it."""
     for error in reversed(chain):
         text = str(error)
         if type(error).__name__ in _CPP_ERRORS or text.startswith("C++ compile error"):
-            match = re.search(r"(?:fatal )?error: ([^\n]*)", text)
-            return normalise(match.group(1) if match else text)
+            lines = text.splitlines()
+            found = []
+            for i, line in enumerate(lines):
+                match = re.search(r"(?:fatal )?error: (.*)", line)
+                if match:
+                    found += [match.group(1), *lines[i + 1 : i + 3]]
+            return "\n".join(found) or text[-TEXT:]
     return None
 
 
@@ -125,7 +136,7 @@ def normalise(message: str) -> str:
     text = _TAIL.split(message, maxsplit=1)[0].strip()
     text = re.sub(r"0x[0-9a-fA-F]+", "#", text)
     text = re.sub(r"(?<![\w.])/[^\s:'\",)]+", "<path>", text)
-    text = re.sub(r"(?<![A-Za-z])[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?", "#", text)
+    text = re.sub(r"(?<![A-Za-z_\d])[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?", "#", text)
     text = re.sub(r"(?<=[A-Za-z_])\d+", "#", text)
     text = re.sub(r"#(?:\s*[,x*]\s*#)+,?", "#", text)
     return " ".join(text.split())[:MESSAGE]

@@ -130,7 +130,8 @@ class _Flow:
 
     def _mark(self, function: Function, node: fx.Node) -> None:
         self.values.add((function.name, node.name))
-        if isinstance(type_of(node), TensorType):
+        # Fresh items of one sequence have the sequence's name as root, but storages of their own.
+        if isinstance(type_of(node), TensorType) and (function.name, root_of(node)) not in self.items:
             self.roots.add((function.name, root_of(node)))
 
     def _is(self, function: Function, node: fx.Node) -> bool:
@@ -143,10 +144,10 @@ class _Flow:
 
     def _inner_call(self, function: Function, node: fx.Node) -> bool:
         """`call(f, ...)`: operands flow into f's parameters, what f returns flows back."""
-        name = getattr(node.args[0], "name", None) or str(node.args[0])
+        called = node.args[0]
         try:
-            callee = self.program.function(name)
-        except KeyError:
+            callee = self.program.function(op_of(called) if isinstance(called, fx.Node) else str(called))
+        except KeyError:  # a callable that a capture or a parameter holds: opaque
             return False
         for param, arg in zip(callee.params, node.args[1:]):
             if isinstance(arg, fx.Node):

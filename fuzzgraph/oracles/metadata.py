@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 # Numbers are the value oracle's; the others are compared by type only, since two of them are never equal.
 _NOT_BY_VALUE = (
     bool, int, float, complex, torch.Tensor, types.GeneratorType, types.FunctionType, types.MethodType,
-    types.BuiltinFunctionType, types.ModuleType,
+    types.BuiltinFunctionType, types.ModuleType, type,
 )  # fmt: skip
+# Compared by identity; every other object without an __eq__ of its own is made anew in each run.
+_SINGLETONS = (torch.dtype, torch.layout, torch.memory_format)
 
 
 def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
@@ -118,14 +120,14 @@ def _strides(t: torch.Tensor) -> list[int]:
 
 def _plain(key: tuple[Any, ...], a: Any, b: Any) -> Iterator[Failure]:
     """Python values by ==; numbers are the value oracle's."""
-    if isinstance(a, _NOT_BY_VALUE) or callable(a):
+    if isinstance(a, _NOT_BY_VALUE):
         return
     try:
         equal = bool(a == b)
     except Exception as e:  # a program's own __eq__
         yield _failure("python", f"comparison raises {type(e).__name__}", show(key))
         return
-    if not equal and type(a).__eq__ is not object.__eq__:
+    if not equal and (isinstance(a, _SINGLETONS) or type(a).__eq__ is not object.__eq__):
         yield _failure("python", f"another {type(a).__name__}", f"{show(key)}: eager {a!r:.200}, compiled {b!r:.200}")
 
 

@@ -1,0 +1,34 @@
+"""A stand-in for the harness's tools, and runs made by hand."""
+
+from fuzzgraph.oracles._types import Run
+
+
+class FakeTools:
+    """Further runs are what the test says; by default the reference again, and no float64 run."""
+
+    def __init__(self, reference, perturbed=None, float64=None, rerun=None, emulated=None, low_precision=False):
+        self.reference = reference
+        self._perturbed, self._float64, self._rerun, self._emulated = perturbed, float64, rerun, emulated
+        self.low_precision = low_precision
+        self.float64_problem = "" if float64 else "not in this test"
+        self.reasons: list[str] = []
+
+    def rerun(self):
+        return self._rerun or self.reference
+
+    def perturbed(self, seed):
+        return self._perturbed or self.reference
+
+    def float64(self):
+        return self._float64
+
+    def emulated(self):
+        return self._emulated
+
+    def unstable(self, reason):
+        self.reasons.append(reason)
+
+
+def run(*results, inputs=None, gradients=None, states=None, error=None):
+    """One result per call."""
+    return Run(list(results), inputs or {}, gradients or {}, states, error)

@@ -1,0 +1,104 @@
+"""The metadata oracle: each thing that a program can see of its results."""
+
+from collections import namedtuple
+
+import pytest
+import torch
+from fakes import FakeTools, run
+
+from fuzzgraph.oracles import metadata
+
+X = torch.arange(6.0).reshape(2, 3)
+Pair = namedtuple("Pair", "a b")
+
+
+def kinds(expected, actual, plan=None):
+    reference = expected if hasattr(expected, "results") else run(expected)
+    subject = actual if hasattr(actual, "results") else run(actual)
+    return [f.kind for f in metadata.judge(plan or {}, reference, subject, FakeTools(reference))]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: X.clone(),
+        lambda: [X, (X, {"a": X, "b": None}), Pair(1, X)],
+        lambda: (x for x in ()),
+        lambda: (lambda: 0),
+        lambda: (torch.float32, torch.Size([2]), "s", slice(1, 2), object()),
+        lambda: torch.ones(3, dtype=torch.complex64).conj(),
+    ],
+)
+def test_equal_runs_say_nothing(make):
+    assert kinds(make(), make()) == []
+
+
+@pytest.mark.parametrize(
+    ("actual", "kind"),
+    [
+        (X.double(), "dtype"),
+        (X[:1], "shape"),
+        (X.t().contiguous().t(), "stride"),
+        (X.clone().requires_grad_(), "requires_grad"),
+        (X.to("meta"), "device"),
+        (X.to_sparse(), "layout"),
+        ([X], "structure"),
+        (3.0, "structure"),
+    ],
+)
+def test_each_difference_of_a_tensor_is_found(actual, kind):
+    assert kinds(X, actual) == [kind]
+
+
+def test_conj_and_neg_bits():
+    z = torch.ones(3, dtype=torch.complex64)
+    assert kinds(z.conj(), z.clone()) == ["conj"]
+    assert kinds(z.conj().imag, z.imag.neg()) == ["neg"] or kinds(z.conj().imag, z.imag.clone().neg()) == ["stride", "neg"]
+
+
+def test_strides_that_nobody_can_see_do_not_count():
+    one = torch.zeros(1, 3)
+    assert kinds(one, one.as_strided((1, 3), (7, 1))) == []
+    assert kinds(torch.zeros(0, 3), torch.zeros(3, 0).t()) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "kind"),
+    [
+        ([X, X], (X, X), "structure"),
+        (Pair(X, X), (X, X), "structure"),
+        ([X, X], [X], "structure"),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, "structure"),
+        (True, 1, "structure"),
+        ("a", "b", "python"),
+        (torch.Size([2]), torch.Size([3]), "python"),
+        (torch.float32, torch.float64, "python"),
+    ],
+)
+def test_python_structure(expected, actual, kind):
+    assert kinds(expected, actual) == [kind]
+
+
+def test_classes_that_the_program_makes_anew_are_one():
+    def make():
+        class Thing:
+            pass
+
+        return Thing()
+
+    assert kinds(make(), make()) == []
+
+
+def test_inputs_and_gradients():
+    assert kinds(run(X, inputs={"x": X}), run(X, inputs={"x": X.double()})) == ["dtype"]
+    assert kinds(run(X, gradients={"x": X}), run(X, gradients={"x": None})) == ["gradient"]
+    strided = X.t().contiguous().t()
+    assert kinds(run(X, gradients={"x": X}), run(X, gradients={"x": strided})) == []  # autograd promises none
+
+
+def test_tainted_python_values_are_not_compared():
+    assert kinds(run(["a"]), run(["b"]), plan={"outputs": [[0, 0]]}) == []
+
+
+def test_no_verdict_on_a_run_that_raised():
+    assert kinds(run(X), run(X.double(), error=RuntimeError("x"))) == []

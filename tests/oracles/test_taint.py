@@ -1,0 +1,98 @@
+"""What must not be compared, found by data flow; rules are stand-ins."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from fuzzgraph.ir.builder import Builder
+from fuzzgraph.ir.infer import Inferred
+from fuzzgraph.ir.program import Call, InputSpec, Ref, State
+from fuzzgraph.ir.types import SequenceType, tensor
+from fuzzgraph.oracles import value
+from fuzzgraph.oracles._taint import taint
+
+F, I = tensor("f32", (4,)), tensor("i64", (4,))
+
+
+class Types:
+    """topk gives a pair, argsort integers, in-place operators alias their operand, the rest is like F."""
+
+    def infer(self, op, args, kwargs):
+        if op == "topk":
+            return Inferred(SequenceType("tuple", (F, I)), None, (None, None))
+        if op == "argsort":
+            return Inferred(I, None, (None,))
+        return Inferred(F, None, (0 if op.endswith("_") or op == "Tensor.view" else None,))
+
+
+TAGS = {
+    "topk": "index_valued", "argsort": "index_valued", "rand_like": "random", "empty_like": "uninitialized",
+    "Tensor.add_": "inplace", "Tensor.normal_": "inplace random", "Tensor.view": "view",
+}  # fmt: skip
+BOOK = SimpleNamespace(rules={op: SimpleNamespace(tags=frozenset(tags.split())) for op, tags in TAGS.items()})
+
+
+def build(body, inputs=("x",), states=()):
+    b = Builder(Types())
+    for name in inputs:
+        b.add_input(InputSpec(name, F))
+    for state in states:
+        b.add_state(state)
+    b.add_call(Call("f", tuple(Ref(n) for n in inputs)))
+    f = b.function("f", [(n, F) for n in inputs])
+    f.returns(body(f))
+    return b.build()
+
+
+def test_a_plain_program_is_clean():
+    program = build(lambda f: (f.op("relu", (f.node("x"),)),))
+    found = taint(program, BOOK)
+    assert (found.outputs, found.inputs, found.sources) == ([], [], [])
+    assert value.plan(program, BOOK)["gradients"] is True
+    assert taint(program, None).outputs == []
+
+
+@pytest.mark.parametrize("op", ["rand_like", "empty_like", "argsort"])
+def test_taint_flows_to_results(op):
+    def body(f):
+        a = f.op(op, (f.node("x"),))
+        return (f.op("relu", (f.node("x"),)), [f.op("relu", (a,)), f.node("x")])
+
+    program = build(body)
+    assert taint(program, BOOK).outputs == [[0, 1, 0]]
+    assert value.plan(program, BOOK)["gradients"] is False
+
+
+def test_only_the_indices_of_a_pair_are_tainted():
+    def body(f):
+        pair = f.op("topk", (f.node("x"), 2))
+        values, indices = f.op("getitem", (pair, 0)), f.op("getitem", (pair, 1))
+        return (values, indices, f.op("gather", (values, 0, indices)), pair)
+
+    assert taint(build(body), BOOK).outputs == [[0, 1], [0, 2], [0, 3, 1]]
+
+
+def test_writing_taints_the_storage_and_the_input():
+    def body(f):
+        noise = f.op("rand_like", (f.node("x"),))
+        seen = f.op("Tensor.view", (f.node("x"), (4,)))
+        f.op("Tensor.add_", (f.node("x"), noise))
+        return (seen, f.op("relu", (f.node("y"),)))
+
+    found = taint(build(body, ("x", "y")), BOOK)
+    assert (found.outputs, found.inputs) == ([[0, 0]], ["x"])
+
+
+def test_an_operator_that_fills_with_random_numbers():
+    found = taint(build(lambda f: (f.op("Tensor.normal_", (f.node("x"),)), f.node("y")), ("x", "y")), BOOK)
+    assert (found.outputs, found.inputs) == ([[0, 0]], ["x"])
+
+
+def test_states_carry_taint():
+    def body(f):
+        state = f.read("log")
+        f.op("state.append", (state, f.op("rand_like", (f.node("x"),))))
+        return (f.op("state.pop", (state,)),)
+
+    found = taint(build(body, states=(State("log", "list"),)), BOOK)
+    assert found.states == ["log"] and found.outputs == [[0, 0]]
