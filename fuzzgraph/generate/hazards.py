@@ -18,10 +18,10 @@ from .domains import written_nodes
 def hazard(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
     """Why backward (or a write before it) may fail; None where all writes are surely fine.
 
-    Cautious: every operand and the result of a differentiable operator count as saved for backward. Programs that do
-    not run backward, and those without an input that requires grad, have no hazard.
+    Cautious: every operand and the result of a differentiable operator count as saved for backward, whether or not the
+    program runs it. Programs without an input that requires grad have no hazard.
     """
-    if not b.options.grad or not any(s.type.requires_grad for s in (*b.inputs, *b.constants)):
+    if not any(s.type.requires_grad for s in (*b.inputs, *b.constants)):
         return None
     for f in b.functions.values():
         reason = next(_hazards(book, adapters, b, f), None)

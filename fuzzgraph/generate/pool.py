@@ -130,7 +130,7 @@ class ProgramSource:
         root = self.f.names & {root_of(node)}
         if root and self.f.node(root_of(node)).op == "get_attr":
             return False
-        return not self.grad or flow_at(self.know.book, self.adapters, self.f, self.before).may_write(node)
+        return flow_at(self.know.book, self.adapters, self.f, self.before).may_write(node)
 
     def _prefer(self, nodes: list[fx.Node], rng: Random) -> fx.Node:
         """Values without users first, so that programs hang together; but each may be used again."""

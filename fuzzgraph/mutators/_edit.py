@@ -108,8 +108,7 @@ class Edit:
         know = Knowledge(self.tools.book, self.adapters, self.b, f)
 
         def may_write(node: fx.Node) -> bool:
-            flow = flow_at(self.tools.book, self.adapters, f, before)
-            return not self.b.options.grad or flow.may_write(node)
+            return flow_at(self.tools.book, self.adapters, f, before).may_write(node)
 
         return Fitter(self.adapters, know, f, may_write)
 
