@@ -12,12 +12,10 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
+import torch._dynamo
 
 from .hooks import Hooks
-
-
-class Stop(BaseException):
-    """The compiler was about to start g++. No Exception, so that torch neither wraps nor swallows it."""
+from .program import Stop
 
 
 def stand_in(argtypes: Sequence[str]):

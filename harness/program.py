@@ -23,6 +23,10 @@ FILE = "<fuzzgraph_program>"
 SEED = 20240607
 
 
+class Stop(BaseException):
+    """The cover tier's end of a program. No Exception, so that torch neither wraps nor swallows it."""
+
+
 class OptionError(ValueError):
     """Run options that this torch cannot follow."""
 
@@ -84,11 +88,9 @@ def run_once(loaded: Loaded, wrap: Callable[[Any], Any], variant: Variant | None
                 run.gradients = {name: t.grad for name, t in tensors.items() if t.requires_grad and t.is_leaf}
             if "get_states" in namespace:
                 run.states = namespace["get_states"]()
-    except (SystemExit, GeneratorExit):
+    except (SystemExit, Stop):
         raise
-    except Exception as e:
-        run.error = e
-    except KeyboardInterrupt as e:  # from the program: nobody types into a child
+    except BaseException as e:  # a program may raise anything; nobody types a Ctrl-C into a child
         run.error = e
     return run
 

@@ -13,10 +13,10 @@ from ..oracles import crash
 from ..oracles._exceptions import describe, is_out_of_memory
 from ..oracles._types import Run
 from . import targets
-from .cover import Stop, no_compiler
+from .cover import no_compiler
 from .failures import error_info
 from .hooks import Hooks
-from .program import Loaded, OptionError, identity, patched, run_once
+from .program import Loaded, OptionError, Stop, identity, patched, run_once
 from .tools import Tools
 
 # With fullgraph the compiler may refuse: that is what the option asks for.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..oracles._types import Run
-from .precision import CannotUpcast, float64_variant, perturbing_variant
+from .precision import float64_variant, perturbing_variant
 from .program import Loaded, identity, run_once
 
 if TYPE_CHECKING:
@@ -44,11 +44,7 @@ class Tools:
         return self._runs[key]
 
     def _float64(self) -> Run | None:
-        try:
-            run = run_once(self._loaded, identity, float64_variant())
-        except CannotUpcast as e:
-            self.float64_problem = str(e)
-            return None
+        run = run_once(self._loaded, identity, float64_variant())
         if run.error is not None:
             self.float64_problem = f"{type(run.error).__name__}: {str(run.error)[:200]}"
             return None

@@ -45,6 +45,7 @@ class Watch:
         self.started = time.monotonic()
         self.base_rss = limits.rss_bytes(pid)
         self.cause: str | None = None  # why it was killed, if it was
+        self.head_at_kill: tuple[int, str, float, float] | None = None
         self.done = 0  # programs of this child with an outcome
 
     def run(self, emit: Callable[[Outcome], None], abandoned: Callable[[], bool]) -> None:
@@ -118,6 +119,8 @@ class Watch:
 
     def _kill(self, cause: str) -> None:
         self.cause = cause
+        # Before the signal: it ends a system call that hangs, and the program may go on for a moment.
+        self.head_at_kill = self.slot.head()
         try:
             os.kill(self.pid, limits.STACK_SIGNAL)
         except ProcessLookupError:
@@ -134,7 +137,7 @@ class Watch:
             self.done += 1
             emit(Outcome.from_data(left))
             return
-        index, phase, since, _ = self.slot.head()
+        index, phase, since, _ = self.head_at_kill or self.slot.head()
         if self.done >= len(self.jobs) or index != self.done:
             return
         self.done += 1
