@@ -48,13 +48,13 @@ _SCALAR_KIND: dict[type, str] = {bool: "bool", int: "i64", float: "f32", complex
 _SCALAR_NAME = {"bool": "bool", "int": "i64", "float": "f32", "complex": "c64"}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def promote_pair(first: str, second: str) -> str | None:
     """The dtype that two dtypes promote to; None where it is not one of ours (complex32)."""
     return FROM_TORCH.get(torch.promote_types(DTYPES[first].torch_dtype, DTYPES[second].torch_dtype))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _combine(higher: str | None, lower: str | None) -> str | None:
     """How torch joins the dtype of a category with that of a category of less weight."""
     if higher is None or lower is None:
@@ -100,7 +100,7 @@ def _categories(operand: Any) -> list[tuple[int, str]]:
     return [] if operand is None else [(2, _SCALAR_KIND[type(operand)])]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def can_cast(source: str, target: str) -> bool:
     """Whether an in-place or out= result of dtype `source` may be written to `target`."""
     return torch.can_cast(DTYPES[source].torch_dtype, DTYPES[target].torch_dtype)

@@ -125,7 +125,9 @@ def match_shape(shape: Shape, broadcast: bool, sizes: tuple[int, ...], env: Env)
     star = shape.star
     if rest < (star.low if star else 0) or (rest > (star.high if star else 0)):
         return f"rank {len(sizes)} does not fit"
-    ends = zip((*shape.head, *shape.tail), (*sizes[: len(shape.head)], *sizes[len(sizes) - len(shape.tail) :]), strict=True)
+    ends = zip(
+        (*shape.head, *shape.tail), (*sizes[: len(shape.head)], *sizes[len(sizes) - len(shape.tail) :]), strict=True
+    )
     for dim, size in ends:
         want = dim.size if dim.size is not None else env.setdefault(dim.name, size)
         if want != size:

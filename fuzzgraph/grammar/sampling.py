@@ -10,7 +10,7 @@ from ..ir.types import SequenceType, TensorType
 from . import attributes, matching
 from .attributes import NoValue
 from .dtypes import DTypes
-from .model import AttributeSpec, Dim, Draft, Env, Expr, OperandSource, Param, Shape, TensorSpec
+from .model import AttributeSpec, Dim, Draft, Env, Expr, OperandSource, Param, TensorSpec
 from .spelling import STANDARD
 from .wants import ShapeWant, ValueDomain, Want, draw_size
 
@@ -347,7 +347,10 @@ def _resampled(
     except NoValue:
         return None
     new_args, new_kwargs, new_types, new_kwtypes = attempt.finish()
-    same = all(repr(attempt.env[n]) == repr(matching.normal(types[n])) for n in types) and attempt.operands.keys() == bound.keys()
+    same = (
+        all(repr(attempt.env[n]) == repr(matching.normal(types[n])) for n in types)
+        and attempt.operands.keys() == bound.keys()
+    )
     return None if same or rule.check(new_types, new_kwtypes) is not None else (new_args, new_kwargs)
 
 

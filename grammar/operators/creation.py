@@ -35,7 +35,12 @@ def check_constant(env):
         return "data has numbers of one kind"
     if dtype is not None and DTYPES[dtype].kind != "complex" and complex in kinds:
         return "complex data needs a complex dtype"
-    if dtype is not None and DTYPES[dtype].kind in ("bool", "int") and float in kinds and not all(fits(v, dtype) for v in leaves):
+    if (
+        dtype is not None
+        and DTYPES[dtype].kind in ("bool", "int")
+        and float in kinds
+        and not all(fits(v, dtype) for v in leaves)
+    ):
         return "data does not fit the dtype"
     return None if dtype is None or all(fits(v, dtype) for v in leaves) else "data does not fit the dtype"
 

@@ -274,7 +274,10 @@ def draw_within(draw, found, dim):
     """A shape that `index_within` accepts."""
     dim = dim % max(found.rank, 1)
     rng = draw.rng
-    sizes = [rng.choice((n, n, max(n - 1, 0), min(n, 1))) if d != dim else rng.choice((1, 2, 3, n)) for d, n in enumerate(found.shape)]
+    sizes = [
+        rng.choice((n, n, max(n - 1, 0), min(n, 1))) if d != dim else rng.choice((1, 2, 3, n))
+        for d, n in enumerate(found.shape)
+    ]
     return tuple(sizes)
 
 

@@ -1,6 +1,5 @@
 """Samplers and checks of view.rules: target shapes, bitcasts, strided windows."""
 
-import torch
 
 from fuzzgraph.grammar.sampling import NoValue
 from fuzzgraph.ir.types import DTYPES, contiguous_strides
@@ -81,7 +80,9 @@ def reshape(draw):
 
 
 def check_reshape(env):
-    return None if resolved(env["shape"], env["input"].numel) is not None else "the shape has another number of elements"
+    return (
+        None if resolved(env["shape"], env["input"].numel) is not None else "the shape has another number of elements"
+    )
 
 
 def view(draw):

@@ -88,7 +88,9 @@ def conv_problem(env, transposed):
     if 0 in weight.shape or 0 in found.shape:
         return "an empty convolution"
     channels = found.shape[-count - 1]
-    inner, outer = (weight.shape[0], weight.shape[1] * groups) if transposed else (weight.shape[1] * groups, weight.shape[0])
+    inner, outer = (
+        (weight.shape[0], weight.shape[1] * groups) if transposed else (weight.shape[1] * groups, weight.shape[0])
+    )
     if channels != inner or channels % groups or outer % groups:
         return "channels, groups and weight do not agree"
     if env["bias"] is not None and env["bias"].shape != (outer,):
@@ -115,7 +117,9 @@ def reach_problem(env, sizes, kernel, transposed):
             return "output_padding is smaller than stride or dilation"
         out = [(n - 1) * s - 2 * p + r + e for n, s, p, r, e in zip(sizes, stride, padding, reach, extra)]
         return None if min(out) > 0 else "the output is empty"
-    return None if all(n + 2 * p >= r for n, p, r in zip(sizes, padding, reach)) else "the kernel is larger than the input"
+    return (
+        None if all(n + 2 * p >= r for n, p, r in zip(sizes, padding, reach)) else "the kernel is larger than the input"
+    )
 
 
 # ---- pools
@@ -133,13 +137,23 @@ def pool(draw):
     if "stride" in draw.rule.param:
         maybe(draw, "stride", per_dim(rng, count, 1, 3))
     if "padding" in draw.rule.param:
-        maybe(draw, "padding", tuple(rng.randint(0, h) for h in half) if rng.random() < 0.5 else rng.randint(0, min(half)))
+        maybe(
+            draw, "padding", tuple(rng.randint(0, h) for h in half) if rng.random() < 0.5 else rng.randint(0, min(half))
+        )
 
 
 def check_pool(env):
     found, kernel = env["input"], env["kernel_size"]
     count = env["spatial"] if "spatial" in env else found.rank - 2
-    return pool_problem(found, kernel, env.get("stride"), env.get("padding", 0), env.get("dilation", 1), env.get("ceil_mode", False), count)
+    return pool_problem(
+        found,
+        kernel,
+        env.get("stride"),
+        env.get("padding", 0),
+        env.get("dilation", 1),
+        env.get("ceil_mode", False),
+        count,
+    )
 
 
 def pool_problem(found, kernel, stride, padding, dilation, ceil_mode, count):
@@ -186,7 +200,9 @@ def adaptive(draw):
     rng = draw.rng
     count = spatial(draw.rule)
     batch = (rng.choice((1, 2)),) if rng.random() < 0.8 else ()
-    draw.tensor("input", shape=ShapeWant((*batch, rng.choice((1, 2, 3)), *(rng.choice((1, 3, 5, 8, 17)) for _ in range(count)))))
+    draw.tensor(
+        "input", shape=ShapeWant((*batch, rng.choice((1, 2, 3)), *(rng.choice((1, 3, 5, 8, 17)) for _ in range(count))))
+    )
     draw.set("output_size", per_dim(rng, count, 1, 6))
 
 
@@ -211,7 +227,10 @@ def pad(draw):
     draw.omit("value")
     count = rng.choice((1, 2))
     sizes = tuple(rng.choice((2, 3, 5, 8, 17)) for _ in range(count))
-    found = draw.tensor("input", shape=(*(rng.choice((1, 2, 3)) for _ in range(rng.choice((1, 2)) if mode != "circular" else 2)), *sizes))
+    found = draw.tensor(
+        "input",
+        shape=(*(rng.choice((1, 2, 3)) for _ in range(rng.choice((1, 2)) if mode != "circular" else 2)), *sizes),
+    )
     amounts = []
     for size in reversed(sizes):
         limit = min(size - 1 if mode == "reflect" else size, 3)
@@ -226,7 +245,11 @@ def check_pad(env):
     count = len(amounts) // 2
     pairs = list(zip(reversed(found.shape), amounts[::2], amounts[1::2]))
     if mode == "constant":
-        return None if all(n + a + b >= 0 and n + min(a, 0) + min(b, 0) >= 0 for n, a, b in pairs) else "a dim becomes negative"
+        return (
+            None
+            if all(n + a + b >= 0 and n + min(a, 0) + min(b, 0) >= 0 for n, a, b in pairs)
+            else "a dim becomes negative"
+        )
     if env["value"] is not None:
         return "only mode constant takes a value"
     if count not in (1, 2, 3) or found.rank not in ((count + 2,) if mode == "circular" else (count + 1, count + 2)):
@@ -245,7 +268,12 @@ def check_pad(env):
 def interpolate(draw):
     rng = draw.rng
     mode = draw.param("mode")
-    count = {"nearest": rng.choice((1, 2)), "nearest-exact": rng.choice((1, 2)), "area": rng.choice((1, 2)), "linear": 1}.get(mode, 2)
+    count = {
+        "nearest": rng.choice((1, 2)),
+        "nearest-exact": rng.choice((1, 2)),
+        "area": rng.choice((1, 2)),
+        "linear": 1,
+    }.get(mode, 2)
     sizes = tuple(rng.choice((1, 2, 3, 5, 8)) for _ in range(count))
     draw.tensor("input", shape=(rng.choice((1, 2)), rng.choice((1, 2, 3)), *sizes))
     if rng.random() < 0.5:
@@ -272,7 +300,11 @@ def check_interpolate(env):
         return "an empty tensor"
     if size is not None:
         return None if len(size) == count and min(size) > 0 else "one positive size a dim"
-    return None if isinstance(scale, (int, float)) and all(int(n * scale) > 0 for n in found.shape[2:]) else "the output is empty"
+    return (
+        None
+        if isinstance(scale, (int, float)) and all(int(n * scale) > 0 for n in found.shape[2:])
+        else "the output is empty"
+    )
 
 
 def unfold(draw):
