@@ -108,6 +108,7 @@ class FunctionWriter:
         if spelled.statement:
             return [spelled.text] + ([f"{node.name} = {spelled.value}"] if node.users else [])
         # In-place operators whose result nobody uses stand alone, as people write them.
-        if not node.users and (op_of(node).endswith("_") or spelled.value == "effect"):
+        inplace = op_of(node).endswith("_") and not op_of(node).endswith("__")
+        if not node.users and (inplace or spelled.value == "effect"):
             return [spelled.text]
         return [f"{node.name} = {spelled.text}"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
 # Python's own syntax, known without a grammar.
 _SYNTAX = {"subscript": "{0}[{1}]", "assign": "{0}[{1}] = {2}"}
-
 
 @dataclass(frozen=True)
 class Spelled:
@@ -56,18 +57,28 @@ def _plain_call(op: str, key: str | None, args: tuple[Any, ...], kwargs: dict[st
     return f"torch.{op}({', '.join(texts)})"
 
 
+@functools.cache
+def _statement(template: str) -> tuple[bool, bool]:
+    """Whether a template is an assignment, and whether it binds a name (rather than an item of something)."""
+    parsed = ast.parse(re.sub(r"\{(\d+)\}", r"place\1", template)).body[0]
+    if isinstance(parsed, ast.Assign):
+        return True, isinstance(parsed.targets[0], ast.Name)
+    return isinstance(parsed, ast.AugAssign), isinstance(parsed, ast.AugAssign) and isinstance(parsed.target, ast.Name)
+
+
 def _by_template(template: str, args: tuple[Any, ...], name: Namer) -> Spelled:
+    statement, rebinds = _statement(template)
+
     def fill(match: re.Match[str]) -> str:
         value = args[int(match[1])]
         if template[: match.start()].endswith("["):
             return index_text(value, name)
         text = literal(value, name)
-        # `-1 ** x` and `1.real` mean something else, and `1 + 2j` binds less tightly than `*`.
-        bare = isinstance(value, fx.Node | tuple | list | dict | str) or re.fullmatch(r"\d+", text)
-        return text if (bare and not template.startswith("{0}.")) or re.fullmatch(r"\w+", text) else f"({text})"
+        # `-1 ** x` and `1.real` mean something else than they seem to.
+        simple = isinstance(value, tuple | list | dict | str) or re.fullmatch(r"[\w.]+", text) or statement
+        if isinstance(value, fx.Node) or (simple and not template[match.end() :].startswith(".")):
+            return text
+        return f"({text})"
 
     text = re.sub(r"\{(\d+)\}", fill, template)
-    if not re.search(r"(<<|>>|[^=!<>])=(?!=)", template):
-        return Spelled(text)
-    rebinds = "[" not in template.partition("=")[0]
-    return Spelled(text, True, literal(args[0], name), rebinds)
+    return Spelled(text, statement, literal(args[0], name) if statement else "", rebinds)

@@ -104,7 +104,7 @@ def _arange(dtype: str, shape: tuple[int, ...], params: tuple[Any, ...], _seed: 
     whole = DTYPES[dtype].kind == "int"
     start, step = (int(p) if whole else float(p) for p in params)
     count, target = math.prod(shape), str(DTYPES[dtype].torch_dtype)
-    if (start, step) == (0, 1) and len(shape) == 1:
+    if (start, step) == (0, 1) and len(shape) == 1 and dtype in ("i32", "i64", "f32", "f64"):
         return f"torch.arange({count}, dtype={target})"
     wide = "torch.int64" if whole else "torch.float64"
     text = f"torch.arange({count}, dtype={wide})" + (f".reshape({literal(shape)})" if len(shape) != 1 else "")

@@ -77,7 +77,7 @@ def test_made_anew_and_equal(spec: InputSpec) -> None:
 def test_equal_in_another_process() -> None:
     kinds = {"normal": "f32", "edge": "bf16", "permutation": "i64", "uniform": "c64"}
     specs = [InputSpec(kind, tensor(dtype, (40,)), Values(kind, (), 3)) for kind, dtype in kinds.items()]
-    show = "for t in make_inputs().values(): print(torch.empty(0, dtype=torch.uint8).set_(t.untyped_storage()).tolist())"
+    show = "for t in make_inputs().values(): print(torch.tensor([]).byte().set_(t.untyped_storage()).tolist())"
     code = render(program(*specs)).source + show
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.splitlines() == [str(bits(t)) for t in made(*specs).values()]

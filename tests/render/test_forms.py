@@ -1,0 +1,147 @@
+"""Forms around regions. Every form in the folder passes the conformance tests."""
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+
+from fuzzgraph.errors import FuzzgraphError, ProgramError
+from fuzzgraph.ir import text
+from fuzzgraph.ir.builder import Builder
+from fuzzgraph.ir.program import Region
+from fuzzgraph.render import load_forms, render
+
+FORMS = load_forms()
+PLAIN = """fuzzgraph 1
+input x: f32[3, 4] values normal
+const w: f32[4] values normal seed 1
+state log: list = []
+state count: global = 0
+def f(x) {
+  a: f32[3, 4] = sin(x)
+  b: f32[3, 4] = mul(a, w)
+  s = state.append(log, b)
+  t = state.assign(count, 3)
+  c: f32[3, 4] = add(a, b)
+  d: f32[3, 4] = Tensor.mul_(c, 2.0) as augmented
+  return (b, c)
+}
+call f(x)
+"""
+NODES = ["a", "b", "s", "t", "c", "d"]
+
+
+class Spellings:
+    """As much of a rule book as these programs need."""
+
+    class Augmented:
+        spellings = {"augmented": "{0} *= {1}"}
+
+    rules = {"Tensor.mul_": Augmented()}
+
+
+def with_regions(*regions: Region) -> Any:
+    b = Builder(None, base=text.parse(PLAIN))
+    b.functions["f"].regions.extend(regions)
+    return b.build()
+
+
+def execute(source: str) -> tuple[Any, Any]:
+    namespace: dict[str, Any] = {}
+    exec(source, namespace)
+    return namespace["run"](lambda f: f, namespace["make_inputs"]()), namespace["get_states"]()
+
+
+def source_of(*regions: Region) -> str:
+    return render(with_regions(*regions), Spellings()).source  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", sorted(FORMS))
+def test_arguments_are_sampled_and_checked(name: str) -> None:
+    found = {FORMS[name].sample(Random(seed)) for seed in range(20)}
+    assert all(FORMS[name].problem(args) is None for args in found)
+    assert [FORMS[name].sample(Random(s)) for s in range(20)] == [FORMS[name].sample(Random(s)) for s in range(20)]
+    assert FORMS[name].problem((1, "no such argument", 2)) is not None
+    assert FORMS[name].weight > 0
+
+
+@pytest.mark.parametrize("first", range(len(NODES)))
+@pytest.mark.parametrize("name", sorted(FORMS))
+def test_any_region_computes_the_same(name: str, first: int) -> None:
+    args = FORMS[name].sample(Random(1))
+    expected, states = execute(source_of())
+    for last in range(first, len(NODES)):
+        results, after = execute(source_of(Region(name, NODES[first], NODES[last], args)))
+        torch.testing.assert_close((results, after), (expected, states))
+
+
+def test_nested() -> None:
+    inner = [Region("inner_function", "a", "b"), Region("inner_function", "b", "b")]
+    source = source_of(*inner, Region("no_grad", "a", "t"))
+    assert source.split("\n\n\n")[1] == (
+        """def f(x):
+    global count
+    with torch.no_grad():
+        def inner1():
+            a = torch.sin(x)
+            def inner():
+                b = torch.mul(a, w)
+                return b
+            b = inner()
+            return a, b
+        a, b = inner1()
+        log.append(b)
+        count = 3
+    c = torch.add(a, b)
+    c *= 2.0
+    return b, c"""
+    )
+
+
+def test_inner_functions_bind_what_they_assign() -> None:
+    source = source_of(Region("inner_function", "t", "t"), Region("inner_function", "d", "d"))
+    assert "    def inner():\n        global count\n        count = 3\n    inner()\n" in source
+    assert "    def inner1():\n        nonlocal c\n        c *= 2.0\n    inner1()\n" in source
+
+
+def test_autocast_changes_types() -> None:
+    source = render(text.parse("""fuzzgraph 1
+input x: f32[3, 3] values normal
+def f(x) {
+  form autocast(torch.bfloat16) {
+    a: bf16[3, 3] = mm(x, x)
+  }
+  return a
+}
+call f(x)""")).source  # fmt: skip
+    namespace: dict[str, Any] = {}
+    exec(source, namespace)
+    assert namespace["run"](lambda f: f, namespace["make_inputs"]())[0].dtype == torch.bfloat16
+
+
+def test_unknown_forms_and_arguments_are_refused() -> None:
+    with pytest.raises(ProgramError, match="unknown form 'loop'"):
+        source_of(Region("loop", "a", "b"))
+    with pytest.raises(ProgramError, match="form no_grad: takes no arguments"):
+        source_of(Region("no_grad", "a", "b", (1,)))
+
+
+def test_more_forms_from_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "branch.py").write_text(
+        "from fuzzgraph.render.forms import form, indented\n@form\nclass Branch:\n    name, weight = 'branch', 1.0\n"
+        "    def problem(self, args):\n        return None\n    def sample(self, rng):\n        return ()\n"
+        "    def write(self, block):\n        return ['if True:', *indented(block.lines)]\n"
+    )
+    forms = load_forms([tmp_path])
+    source = render(with_regions(Region("branch", "a", "a")), forms=forms).source
+    assert "    if True:\n        a = torch.sin(x)\n" in source
+    assert forms.keys() - FORMS.keys() == {"branch"}
+
+
+@pytest.mark.parametrize("code", ["import no_such_module", "x = 1", "raise ValueError('no')"])
+def test_broken_forms_are_named(tmp_path: Path, code: str) -> None:
+    (tmp_path / "bad.py").write_text(code)
+    with pytest.raises(FuzzgraphError, match=r"bad\.py"):
+        load_forms([tmp_path])
