@@ -40,7 +40,7 @@ class CheckInference(Protocol):
 
 @dataclass(frozen=True)
 class Disagreement:
-    """`aspect`: sample, check, eager, fake, dtype, shape, stride or alias. `call` is the first sample that showed it."""
+    """`aspect`: sample, check, eager, fake, dtype, shape, stride or alias. `call` is the first sample with it."""
 
     op: str
     aspect: str

@@ -1,10 +1,10 @@
-"""From the parse tree of a rule to `Rule` objects: the operators that it names, and their in-place variants."""
+"""From the parse tree of a rule file to rules: each clause fills a `RuleDraft`, of which `variants` makes `Rule`s."""
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,9 +12,8 @@ from typing import Any
 import lark
 
 from ..errors import RuleError
-from ..ir.types import DTYPES
-from . import attributes, matching
-from .dtypes import CLASSES, DTypes, writable
+from . import attributes
+from .dtypes import CLASSES, DTypes
 from .expressions import FUNCTIONS, compile_expression, is_global
 from .model import (
     MISSING,
@@ -22,7 +21,6 @@ from .model import (
     AttributeSpec,
     Condition,
     Dim,
-    Env,
     Expr,
     Param,
     ResultItem,
@@ -33,37 +31,16 @@ from .model import (
     ValuesSpec,
 )
 from .rule import Rule
-from .spelling import STANDARD, STATEMENTS
+from .spelling import STANDARD
+from .variants import RuleDraft, rules_of
 from .wants import DOMAINS
 
 TAGS = frozenset(
-    ["random", "discontinuous", "index_valued", "uninitialized", "inplace", "view", "exact", "reduction", "unstable", "nondeterministic"]
+    ["random", "discontinuous", "index_valued", "uninitialized", "inplace", "view", "exact", "reduction", "unstable"]
+    + ["nondeterministic"]
 )
 ASPECTS = frozenset(["dtype", "shape", "stride", "alias", "fake", "eager"])
 _LITERALS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
-
-
-@dataclass
-class _Draft:
-    """What the clauses of one rule said so far."""
-
-    signature: list[tuple[str, bool]]
-    params: dict[str, Param] = field(default_factory=dict)
-    variables: dict[str, DTypes] = field(default_factory=dict)
-    shapes: set[str] = field(default_factory=set)
-    conditions: list[Condition] = field(default_factory=list)
-    result: tuple[ResultItem, ...] | None = None
-    result_tuple: bool = False
-    alias: Alias | None = None
-    inplace: tuple[str, str] | None = None
-    out: str | None = None
-    spellings: dict[str, str] = field(default_factory=dict)
-    weight: float = 1.0
-    tags: set[str] = field(default_factory=set)
-    sampler: Any = None
-    checker: Any = None
-    inner_domains: Any = None
-    upstream: list[Upstream] = field(default_factory=list)
 
 
 class RuleReader:
@@ -82,15 +59,16 @@ class RuleReader:
         heads = [c for c in node.children if c.data == "opname"]
         rest = [c for c in node.children if c.data != "opname"]
         signature = self._signature(rest[0]) if rest and rest[0].data == "params" else []
-        draft = _Draft(signature)
+        draft = RuleDraft(signature)
         for clause in rest[1:] if rest and rest[0].data == "params" else rest:
             _HANDLERS[clause.data](self, draft, clause)
         for name, _ in signature:
             if name not in draft.params:
                 self._fail(node, f"parameter {name!r} is not described", f"add a line '{name} : ...'")
         self._check_names(draft)
+        draft.upstream += self._common
         for head in heads:
-            yield from self._variants(draft, self._text(head), self._where(head), head)
+            yield from rules_of(draft, self._text(head), self.path.stem, self._where(head))
 
     # ---- places and text
 
@@ -133,7 +111,7 @@ class RuleReader:
             found.append((name, keyword_only))
         return found
 
-    def _operand(self, draft: _Draft, node: Any) -> None:
+    def _operand(self, draft: RuleDraft, node: Any) -> None:
         name_node, *rest = node.children
         *spec_nodes, default, rare = rest
         name = self._text(name_node)
@@ -148,14 +126,13 @@ class RuleReader:
             self._fail(name_node, "a rare parameter needs a default", "write '= value rare'")
         draft.params[name] = Param(name, specs, value, rare is not None, keywords[name])
 
-    def _where_clause(self, draft: _Draft, node: Any) -> None:
+    def _where_clause(self, draft: RuleDraft, node: Any) -> None:
         expr = self._expr(node.children[0])
         reason = str(node.children[1])[1:-1] if node.children[1] is not None else f"needs {expr.source}"
         draft.conditions.append(Condition(expr, reason, expr.names))
 
-    def _result(self, draft: _Draft, node: Any) -> None:
+    def _result(self, draft: RuleDraft, node: Any) -> None:
         draft.result = tuple(self._item(item) for item in node.children)
-        draft.result_tuple = len(node.children) > 1
 
     def _item(self, node: Any) -> ResultItem:
         name, args, dims = node.children
@@ -166,18 +143,18 @@ class RuleReader:
         shape = compile_expression(f"[{self._text(dims) if dims is not None else ''}]", where)
         return ResultItem(compile_expression(call, where), shape)
 
-    def _alias(self, draft: _Draft, node: Any) -> None:
+    def _alias(self, draft: RuleDraft, node: Any) -> None:
         draft.alias = Alias(self._text(node.children[0]), node.children[1] is not None)
         draft.tags.add("view")
 
-    def _inplace(self, draft: _Draft, node: Any) -> None:
+    def _inplace(self, draft: RuleDraft, node: Any) -> None:
         name, template = node.children
         draft.inplace = ("" if name is None else self._text(name), "" if template is None else str(template)[1:-1])
 
-    def _out(self, draft: _Draft, node: Any) -> None:
+    def _out(self, draft: RuleDraft, node: Any) -> None:
         draft.out = "exact" if node.children[0] is not None else "cast"
 
-    def _spell(self, draft: _Draft, node: Any) -> None:
+    def _spell(self, draft: RuleDraft, node: Any) -> None:
         for spelling in node.children:
             name, template = str(spelling.children[0]), spelling.children[1]
             if template is None and name not in (*STANDARD, "nokeywords"):
@@ -187,16 +164,16 @@ class RuleReader:
             else:
                 self._fail(spelling, f"spelling {name!r} is given twice")
 
-    def _weight(self, draft: _Draft, node: Any) -> None:
+    def _weight(self, draft: RuleDraft, node: Any) -> None:
         draft.weight = float(self._text(node.children[0]))
 
-    def _tags(self, draft: _Draft, node: Any) -> None:
+    def _tags(self, draft: RuleDraft, node: Any) -> None:
         for tag in node.children:
             if str(tag) not in TAGS:
                 self._fail(tag, f"unknown tag {str(tag)!r}", f"one of {', '.join(sorted(TAGS))}")
             draft.tags.add(str(tag))
 
-    def _sample(self, draft: _Draft, node: Any) -> None:
+    def _sample(self, draft: RuleDraft, node: Any) -> None:
         file, name = map(str, node.children)
         module = self._module(file, node)
         draft.sampler = getattr(module, name, None)
@@ -205,7 +182,7 @@ class RuleReader:
         if draft.sampler is None and draft.checker is None:
             self._fail(node, f"{file} has neither {name} nor check_{name}")
 
-    def _upstream(self, draft: _Draft, node: Any) -> None:
+    def _upstream(self, draft: RuleDraft, node: Any) -> None:
         draft.upstream.append(self._disagreement(node))
 
     def _disagreement(self, node: Any) -> Upstream:
@@ -226,7 +203,7 @@ class RuleReader:
 
     # ---- operands
 
-    def _spec(self, draft: _Draft, node: Any) -> Spec:
+    def _spec(self, draft: RuleDraft, node: Any) -> Spec:
         if node.data == "attribute":
             return self._attribute(node)
         children = [c for c in node.children if c is not None]
@@ -251,7 +228,7 @@ class RuleReader:
                 flags[tree.data] = True
         return TensorSpec(variable, dtypes, shape, count=count, **flags)
 
-    def _dtypes(self, draft: _Draft, node: Any) -> tuple[str | None, DTypes]:
+    def _dtypes(self, draft: RuleDraft, node: Any) -> tuple[str | None, DTypes]:
         if node.data == "dtype_class":
             return None, self._class(node.children[0])
         name, expr = node.children
@@ -279,7 +256,7 @@ class RuleReader:
             found = found + CLASSES[str(name)] if sign == "+" else found - CLASSES[str(name)]
         return found
 
-    def _shape(self, draft: _Draft, node: Any) -> Shape:
+    def _shape(self, draft: RuleDraft, node: Any) -> Shape:
         dims = [self._dim(draft, c) for c in node.children if c is not None]
         stars = [i for i, d in enumerate(dims) if d.star]
         if len(stars) > 1:
@@ -287,7 +264,7 @@ class RuleReader:
         at = stars[0] if stars else len(dims)
         return Shape(tuple(dims[:at]), dims[at] if stars else None, tuple(dims[at + 1 :]))
 
-    def _dim(self, draft: _Draft, node: Any) -> Dim:
+    def _dim(self, draft: RuleDraft, node: Any) -> Dim:
         if node.data == "dim_size":
             return Dim(size=int(node.children[0]))
         if node.data == "dim_variable":
@@ -314,9 +291,9 @@ class RuleReader:
             )
         return AttributeSpec(str(name), self._args(args), tuple(self._literal(v) for v in values if v is not None))
 
-    def _check_names(self, draft: _Draft) -> None:
+    def _check_names(self, draft: RuleDraft) -> None:
         """All names in expressions are known; preconditions wait for the variables among them."""
-        known = {*draft.params, *draft.variables, *draft.shapes, "writing"}
+        known = draft.names
         draft.conditions = [replace(c, names=c.names & known) for c in draft.conditions]
         exprs = [c.expr for c in draft.conditions] + [u.condition for u in draft.upstream if u.condition is not None]
         for item in draft.result or ():
@@ -329,102 +306,12 @@ class RuleReader:
                 hint = f"known: {', '.join(sorted(known))}; functions: {', '.join(sorted(FUNCTIONS))}"
                 raise RuleError(f"unknown name {unknown[0]!r} in '{expr.source}'", expr.where, hint)
 
-    # ---- rules
-
-    def _variants(self, draft: _Draft, op: str, where: str, head: Any) -> Iterator[Rule]:
-        params = tuple(draft.params[name] for name, _ in draft.signature)
-        order = tuple(draft.params)
-        conditions = list(draft.conditions)
-        inplace_op = None
-        if draft.inplace is not None:
-            inplace_op = draft.inplace[0] or f"Tensor.{op.rpartition('.')[2]}_"
-            if draft.result is None:
-                self._fail(head, f"{op}: an in-place variant needs a result clause")
-        if draft.result is not None:
-            conditions.append(self._has_result(draft))
-        if draft.out is not None:
-            if draft.result is None or draft.result_tuple:
-                self._fail(head, f"{op}: an out= variant needs a result clause with one tensor")
-            params, order = self._with_out(draft, params, order, conditions)
-        spellings = draft.spellings
-        own = op.startswith("Tensor.")
-        written = any(Rule.writes(p) for p in params if p.name != "out")
-        yield Rule(
-            op, self.path.stem, where, params, order, tuple(conditions), draft.result, draft.result_tuple, draft.alias,
-            frozenset(draft.tags), draft.weight, _spellings(spellings, ["method"] if own else ["function"]),
-            inplace_op, None, draft.out == "exact", draft.sampler, draft.checker, draft.inner_domains, (*draft.upstream, *self._common),
-        )  # fmt: skip
-        if inplace_op is not None and draft.inplace is not None and not written:
-            yield self._inplace_rule(draft, op, inplace_op, draft.inplace[1], where)
-
-    def _has_result(self, draft: _Draft) -> Condition:
-        """The declared result has one of our dtypes, and a shape."""
-        items = draft.result or ()
-        known = {*draft.params, *draft.variables, *draft.shapes, "writing"}
-        names = frozenset(name for i in items for name in i.dtype.names | i.shape.names) & known
-        holds = Expr("result", lambda env: all(i.dtype(env) in DTYPES and i.shape(env) is not None for i in items))
-        return Condition(holds, "the result has no dtype that programs know", names)
-
-    def _with_out(
-        self, draft: _Draft, params: tuple[Param, ...], order: tuple[str, ...], conditions: list[Condition]
-    ) -> tuple[tuple[Param, ...], tuple[str, ...]]:
-        assert draft.result is not None
-        item = draft.result[0]
-        pointwise = any(isinstance(s, TensorSpec) and s.broadcast for p in params for s in p.specs)
-        spec = TensorSpec(None, CLASSES["any"], None, broadcast=pointwise, written=True)
-        exact = draft.out == "exact"
-
-        def holds(env: Env) -> bool:
-            out = env["out"]
-            if out is None:
-                return True
-            dtype, shape = str(item.dtype(env)), tuple(item.shape(env))
-            return (dtype == out.dtype or (not exact and writable(dtype, out.dtype))) and shape == out.shape
-
-        names = frozenset({"out", *draft.params})
-        conditions.append(Condition(Expr("out", holds), "the result does not fit out=", names))
-        return (*params, Param("out", (spec,), None, True, True)), (*order, "out")
-
-    def _inplace_rule(self, draft: _Draft, op: str, inplace_op: str, template: str, where: str) -> Rule:
-        assert draft.result is not None
-        item = draft.result[0]
-        name = draft.signature[0][0]
-        first = draft.params[name]
-        specs = tuple(replace(s, written=True) for s in first.specs if isinstance(s, TensorSpec))
-        params = tuple(
-            replace(first, specs=specs, default=MISSING) if n == name else draft.params[n] for n, _ in draft.signature
-        )
-
-        def holds(env: Env) -> bool:
-            return matching.inplace_fits(str(item.dtype(env)), tuple(item.shape(env)), env[name])
-
-        names = (item.dtype.names | item.shape.names) & {*draft.params, *draft.variables, *draft.shapes} | {name}
-        fits = Condition(Expr("in place", holds), f"the result does not fit {name}", names)
-        spellings = {k: v for k, v in draft.spellings.items() if k in STANDARD or k == "nokeywords"}
-        if template:
-            spellings["augmented"] = "{0} " + template + " {1}"
-        target = compile_expression(f"{name}.dtype", where), compile_expression(f"{name}.shape", where)
-        return Rule(
-            inplace_op, self.path.stem, where, params, tuple(draft.params), (*draft.conditions, fits),
-            (ResultItem(*target),), False, Alias(name), frozenset({*draft.tags, "inplace"}), draft.weight,
-            _spellings(spellings, ["method"]), None, op, False, draft.sampler, draft.checker, draft.inner_domains, (*draft.upstream, *self._common),
-        )  # fmt: skip
-
 
 def _expressions_of(spec: Spec) -> list[Expr]:
     if isinstance(spec, AttributeSpec):
         return list(spec.args)
     equal = spec.shape.equal if spec.shape is not None else None
     return [*(spec.values.args if spec.values is not None else ()), *([equal] if equal is not None else [])]
-
-
-def _spellings(given: dict[str, str], first: list[str]) -> dict[str, str]:
-    """The spellings of a rule: the plain one first, keywords unless the rule says they do not work."""
-    names = {name: "" for name in first}
-    names |= {k: v for k, v in given.items() if k != "nokeywords"}
-    if "nokeywords" not in given and not STATEMENTS & (given.keys() - {"augmented"}):
-        names["keywords"] = ""
-    return names
 
 
 def import_file(path: Path) -> ModuleType:
@@ -440,7 +327,7 @@ def import_file(path: Path) -> ModuleType:
     return module
 
 
-_HANDLERS: dict[str, Callable[[RuleReader, _Draft, Any], None]] = {
+_HANDLERS: dict[str, Callable[[RuleReader, RuleDraft, Any], None]] = {
     "operand": RuleReader._operand,
     "where": RuleReader._where_clause,
     "result": RuleReader._result,

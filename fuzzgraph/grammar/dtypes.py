@@ -147,8 +147,8 @@ def fits(value: Any, dtype: str) -> bool:
         return True
     if info.kind == "int":
         return _fits_integer(value, info.bits, info.signed)
-    limit = torch.finfo(info.torch_dtype).max
-    return value != value or abs(value) == float("inf") or abs(value) <= limit
+    limit = float(torch.finfo(info.torch_dtype).max)
+    return bool(value != value or abs(value) == float("inf") or abs(value) <= limit)
 
 
 def in_range(value: Any, dtype: str) -> bool:
@@ -163,4 +163,4 @@ def _fits_integer(value: float, bits: int, signed: bool) -> bool:
     top = 2 ** (bits - 1) - 1 if signed else 2**bits - 1
     wraps = 0 if isinstance(value, float) else -top
     bottom = -(2 ** (bits - 1)) if signed else wraps
-    return bottom <= value <= top
+    return bool(bottom <= value <= top)

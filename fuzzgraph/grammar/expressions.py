@@ -143,9 +143,10 @@ def loss_shape(shape: Any, reduction: str) -> Ints:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
-        broadcast, shape_of, is_tensor, has_tensor, kind, wrap, dims_of, reduced, size_at, sizes_at, replaced, without, swapped, product,
-        all_even, distinct, known, loss_shape, pick, dtypes.promote, dtypes.can_cast, dtypes.floating, dtypes.real_of,
-        dtypes.complex_of, dtypes.summed, dtypes.fits, dtypes.in_range, len, min, max, abs, sum, tuple, sorted,
+        broadcast, shape_of, is_tensor, has_tensor, kind, wrap, dims_of, reduced, size_at, sizes_at, replaced,
+        without, swapped, product, all_even, distinct, known, loss_shape, pick, dtypes.promote, dtypes.can_cast,
+        dtypes.floating, dtypes.real_of, dtypes.complex_of, dtypes.summed, dtypes.fits, dtypes.in_range, len,
+        min, max, abs, sum, tuple, sorted,
     )
 }  # fmt: skip
 _GLOBALS: dict[str, Any] = {"__builtins__": {}, "inf": math.inf, **dtypes.CLASSES, **FUNCTIONS}

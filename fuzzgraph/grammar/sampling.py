@@ -108,16 +108,16 @@ class Sampling:
         """Draw a tensor operand that also has one of these dtypes, this shape, these values."""
         spec = spec or next(s for s in self.rule.param[name].specs if isinstance(s, TensorSpec))
         operand, found = self._request(name, spec, dtypes, shape, values)
-        return self.give(name, operand, found)
+        self.give(name, operand, found)
+        return found
 
-    def give(self, name: str, operand: Any, found: Any) -> Any:
+    def give(self, name: str, operand: Any, found: Any) -> None:
         """Use an operand of this type for a parameter."""
         if matching.match_param(self.rule.param[name], found, self.env) is not None:
             raise NoValue
         self.operands[name] = operand
         if matching.failing(self.rule, self.env, ready_only=True) is not None:
             raise NoValue
-        return found
 
     def operand(self, want: Want) -> tuple[Any, TensorType]:
         """An operand for a place inside an argument, such as an index tensor; `give` it as part of that."""

@@ -8,54 +8,60 @@ from fuzzgraph.ir.types import TensorType
 INDEX = frozenset({"i64"})
 
 
-def draw_index(draw, found, masks):
-    """Items of a subscript of `found`: as operands and as types."""
-    rng = draw.rng
-    items, types = [], []
-    dim = 0
-    advanced = None
-    while dim < found.rank:
-        size = found.shape[dim]
+class IndexDraw:
+    """A subscript of `found` under construction: items as operands and as types, the next dim to index."""
+
+    def __init__(self, draw, found, masks):
+        self.draw, self.found, self.masks = draw, found, masks
+        self.items, self.types = [], []
+        self.dim = 0
+        # The shape of the index tensors so far; one mask stands alone.
+        self.advanced = None
+
+    def add(self, item, kind=None, dims=1):
+        self.items.append(item)
+        self.types.append(item if kind is None else kind)
+        self.dim += dims
+
+    def tensor(self, size):
+        shape = ShapeWant(ranks=(1, 2)) if self.advanced is None else ShapeWant(self.advanced)
+        operand, kind = self.draw.operand(Want(INDEX, shape, ValueDomain("index", size)))
+        self.advanced = kind.shape
+        self.add(operand, kind)
+
+    def mask(self, size):
+        operand, kind = self.draw.operand(Want(frozenset({"bool"}), ShapeWant((size,))))
+        self.add(operand, kind)
+        self.dim = self.found.rank
+
+    def step(self):
+        """One more item."""
+        rng, size = self.draw.rng, self.found.shape[self.dim]
         roll = rng.random()
         if roll < 0.08:
-            items.append(None)
-            types.append(None)
-            continue
-        if roll < 0.15 and Ellipsis not in [i for i in items if i is Ellipsis]:
-            skip = rng.randint(0, found.rank - dim)
-            items.append(Ellipsis)
-            types.append(Ellipsis)
-            dim += skip
-            if skip + dim < found.rank and rng.random() < 0.5:
-                dim = found.rank
-            else:
-                dim = found.rank
-            continue
-        if roll < 0.3 and size:
-            items.append(rng.randrange(-size, size))
-            types.append(items[-1])
+            self.add(None, dims=0)
+        elif roll < 0.15:
+            self.add(Ellipsis, dims=self.found.rank)
+        elif roll < 0.3 and size:
+            self.add(rng.randrange(-size, size))
         elif roll < 0.75:
-            items.append(draw_slice(size, rng))
-            types.append(items[-1])
+            self.add(draw_slice(size, rng))
         elif roll < 0.92 and size:
-            shape = ShapeWant(ranks=(1, 2)) if advanced is None else ShapeWant(advanced)
-            operand, kind = draw.operand(Want(INDEX, shape, ValueDomain("index", size)))
-            advanced = kind.shape
-            items.append(operand)
-            types.append(kind)
-        elif masks and advanced is None and roll < 0.97:
-            operand, kind = draw.operand(Want(frozenset({"bool"}), ShapeWant((size,))))
-            advanced = ("mask",)
-            items.append(operand)
-            types.append(kind)
-            return tuple(items), tuple(types)
+            self.tensor(size)
+        elif self.masks and self.advanced is None:
+            self.mask(size)
         else:
-            items.append(slice(None))
-            types.append(slice(None))
-        dim += 1
-        if rng.random() < 0.2:
+            self.add(slice(None))
+
+
+def draw_index(draw, found, masks):
+    """Items of a subscript of `found`: as operands and as types."""
+    index = IndexDraw(draw, found, masks)
+    while index.dim < found.rank:
+        index.step()
+        if draw.rng.random() < 0.2:
             break
-    return tuple(items), tuple(types)
+    return tuple(index.items), tuple(index.types)
 
 
 def draw_slice(size, rng):
@@ -73,85 +79,80 @@ def getitem(draw):
     draw.give("index", items, types)
 
 
-def index_shape(shape, index, masks, scalars=False):
-    """(shape of the indexed tensor, None) or (None, why not). Masks count as their whole size: only they may vary."""
-    consumed = sum(item.rank if is_mask(item) else 1 for item in index if item is not None and item is not Ellipsis)
-    if consumed > len(shape):
-        return None, "more indices than dims"
-    if sum(item is Ellipsis for item in index) > 1:
-        return None, "more than one ellipsis"
+def consumed(index):
+    """How many dims the items of a subscript index."""
+    return sum(item.rank if is_mask(item) else 1 for item in index if item is not None and item is not Ellipsis)
+
+
+def positions(shape, index):
+    """(item, dim that it indexes) for each item of a subscript but None and the ellipsis."""
     dim = 0
-    shapes = []
-    result = []
     for item in index:
         if item is Ellipsis:
-            skip = len(shape) - consumed
-            result += shape[dim : dim + skip]
-            dim += skip
-        elif item is None:
-            result.append(1)
-        elif isinstance(item, slice):
-            size = sliced(shape[dim], item)
-            if size is None:
-                return None, "a step must be positive"
-            result.append(size)
-            dim += 1
-        elif isinstance(item, bool) or not isinstance(item, (int, TensorType)):
-            return None, f"{item!r} is no index"
-        elif isinstance(item, int):
-            if not -shape[dim] <= item < shape[dim]:
-                return None, f"index {item} is out of range for size {shape[dim]}"
-            dim += 1
-        elif is_mask(item):
-            if not masks:
-                return None, "a mask makes the shape depend on data"
-            if shape[dim : dim + item.rank] != item.shape:
-                return None, "a mask has another shape than what it indexes"
-            dim += item.rank
-            shapes.append("mask")
-        elif item.dtype != "i64" or (scalars is False and item.rank == 0):
-            return None, "index tensors are i64, of rank 1 or more"
-        else:
-            if shape[dim] == 0 and item.numel:
-                return None, "nothing to index in an empty dim"
-            shapes.append(item.shape)
-            dim += 1
-    if "mask" in shapes:
-        return (None, "a mask beside other index tensors") if len(shapes) > 1 else (("mask",), None)
+            dim += len(shape) - consumed(index)
+        elif item is not None:
+            yield item, dim
+            dim += item.rank if is_mask(item) else 1
+
+
+def item_problem(item, dim, shape, masks, scalars):
+    """Why one item cannot index a dim, or None."""
+    if isinstance(item, slice):
+        return None if sliced(shape[dim], item) is not None else "a step must be positive"
+    if isinstance(item, bool) or not isinstance(item, (int, TensorType)):
+        return f"{item!r} is no index"
+    if isinstance(item, int):
+        fits = -shape[dim] <= item < shape[dim]
+        return None if fits else f"index {item} is out of range for size {shape[dim]}"
+    if is_mask(item):
+        if not masks:
+            return "a mask makes the shape depend on data"
+        fits = item.rank and shape[dim : dim + item.rank] == item.shape
+        return None if fits else "a mask has another shape than what it indexes"
+    if item.dtype != "i64" or (item.rank == 0 and not scalars):
+        return "index tensors are i64, of rank 1 or more"
+    return "nothing to index in an empty dim" if shape[dim] == 0 and item.numel else None
+
+
+def index_shape(shape, index, masks, scalars=False):
+    """(shape of the indexed tensor, None) or (None, why not); the shape is ("mask",) where it depends on a mask."""
+    if consumed(index) > len(shape) or sum(item is Ellipsis for item in index) > 1:
+        return None, "more indices than dims, or more than one ellipsis"
+    for item, dim in positions(shape, index):
+        if (reason := item_problem(item, dim, shape, masks, scalars)) is not None:
+            return None, reason
+    tensors = [item for item in index if isinstance(item, TensorType)]
+    if any(map(is_mask, tensors)):
+        return (("mask",), None) if len(tensors) == 1 else (None, "a mask beside other index tensors")
     try:
-        front = broadcast(*shapes) if shapes else ()
+        return placed(shape, index, broadcast(*tensors)), None
     except ValueError:
         return None, "index tensors do not broadcast"
-    return _placed(index, shape, front), None
 
 
-def _placed(index, shape, front):
-    """Shape of the result: where the broadcast index dims go, by torch's rule of adjacent index tensors."""
+def placed(shape, index, front):
+    """Shape of the result. The index tensors' shape stands at their place where they are adjacent, else in front."""
     dims = []
-    consumed = sum(item is not None and item is not Ellipsis for item in index)
     dim = 0
     for item in index:
-        if item is None:
-            dims.append(("size", 1))
-        elif item is Ellipsis:
-            skip = len(shape) - consumed
-            dims += [("size", n) for n in shape[dim : dim + skip]]
+        if item is Ellipsis:
+            skip = len(shape) - consumed(index)
+            dims += shape[dim : dim + skip]
             dim += skip
-        elif isinstance(item, slice):
-            dims.append(("size", sliced(shape[dim], item)))
-            dim += 1
-        elif isinstance(item, TensorType):
-            dims.append(("index", 0))
-            dim += 1
+        elif item is None:
+            dims.append(1)
         else:
+            if isinstance(item, slice):
+                dims.append(sliced(shape[dim], item))
+            elif isinstance(item, TensorType):
+                dims.append(None)
             dim += 1
-    dims += [("size", n) for n in shape[dim:]]
-    at = [i for i, (kind, _) in enumerate(dims) if kind == "index"]
-    sizes = [n for kind, n in dims if kind == "size"]
+    dims += shape[dim:]
+    at = [i for i, size in enumerate(dims) if size is None]
+    sizes = [size for size in dims if size is not None]
     if not at:
         return tuple(sizes)
-    together = at[-1] - at[0] == len(at) - 1
-    start = sum(kind == "size" for kind, _ in dims[: at[0]]) if together else 0
+    start = at[0] if at[-1] - at[0] == len(at) - 1 else 0
     return (*sizes[:start], *front, *sizes[start:])
 
 
@@ -176,17 +177,8 @@ def domains_getitem(env):
     """Index tensors stay below the size of the dim that they index."""
     index = env["index"] if isinstance(env["index"], tuple) else (env["index"],)
     shape = env["self"].shape
-    consumed = sum(item.rank if is_mask(item) else 1 for item in index if item is not None and item is not Ellipsis)
-    found = []
-    dim = 0
-    for item in index:
-        if item is Ellipsis:
-            dim += len(shape) - consumed
-            continue
-        if isinstance(item, TensorType):
-            found.append(None if is_mask(item) else ValueDomain("index", shape[dim]))
-        dim += 0 if item is None else item.rank if is_mask(item) else 1
-    return {"index": found}
+    tensors = [(item, dim) for item, dim in positions(shape, index) if isinstance(item, TensorType)]
+    return {"index": [None if is_mask(item) else ValueDomain("index", shape[dim]) for item, dim in tensors]}
 
 
 def setitem(draw):

@@ -1,6 +1,5 @@
 """Samplers and checks of view.rules: target shapes, bitcasts, strided windows."""
 
-
 from fuzzgraph.grammar.sampling import NoValue
 from fuzzgraph.ir.types import DTYPES, contiguous_strides
 
@@ -114,7 +113,7 @@ def check_view(env):
 
 
 def bitcast_problem(found, dtype):
-    """Why a tensor cannot be viewed as another dtype. Bits that are no bool are left out: what they mean is undefined."""
+    """Why a tensor cannot be viewed as another dtype. Bits that are no bool mean nothing defined."""
     if dtype == "bool" and found.dtype != "bool":
         return "arbitrary bits are no bool"
     old, new = element_bytes(found.dtype), element_bytes(dtype)
