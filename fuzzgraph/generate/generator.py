@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 
 import torch.fx as fx
@@ -10,9 +11,11 @@ from ..errors import FuzzgraphError
 from ..grammar.rule import Rule, RuleBook
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.infer import Inference
-from ..ir.program import Program, type_of
-from ..ir.types import SequenceType
+from ..ir.program import Program, rooted_types_in, type_of
+from ..ir.types import SequenceType, TensorType
+from ..render.forms import Form, load_forms
 from .adapt import Adapters
+from .domains import written_nodes
 from .hazards import hazard
 from .options import draw_options
 from .pool import ProgramSource
@@ -31,11 +34,15 @@ class Generator:
     `program` is a pure function of the state of the rng that it is given: equal states give equal programs.
     """
 
-    def __init__(self, book: RuleBook, infer: Inference, profile: Profile | None = None) -> None:
+    def __init__(
+        self, book: RuleBook, infer: Inference, profile: Profile | None = None, forms: Mapping[str, Form] | None = None
+    ) -> None:
         self.book, self.infer = book, infer
         self.profile = profile or Profile()
         self.adapters = Adapters(book)
+        self.forms = load_forms() if forms is None else forms
         self._families = _families(book, self.profile)
+        self._writers = [(r, r.weight) for r in book.rules.values() if "inplace" in r.tags]
 
     def program(self, rng: Random) -> Program:
         """A verified program. Raises FuzzgraphError if the rules and the inference accept none at all."""
@@ -52,17 +59,19 @@ class Generator:
         source = ProgramSource(self.book, b, f, self.profile, self.adapters, grad=b.options.grad)
         for _ in range(pick(self.profile.operators, rng)):
             self.extend(b, f, source, rng)
+        if self._last_view(f) is not None and rng.random() < self.profile.write_view:
+            self.extend(b, f, source, rng)
         if not f.body:
             return None
         if not any(s.type.requires_grad for s in b.inputs):
             b.set_options(grad=False)
         f.returns(draw_result(f, self.profile, rng))
         b.add_call(first_call(f))
-        region = self._region(f, rng)
+        region = draw_region(f, self.forms, rng) if rng.random() < self.profile.form else None
         if region is not None:
             f.regions.append(region)
         if rng.random() < self.profile.calls:
-            draw_calls(b, f, self._has_domains(f), rng)
+            draw_calls(b, f, first_call(f), self.has_domains(f), rng)
         try:
             program = b.build()
         except Rejected:
@@ -75,11 +84,26 @@ class Generator:
 
     def extend(self, b: Builder, f: FunctionBuilder, source: ProgramSource, rng: Random) -> fx.Node | None:
         """Add one call of a random rule, with its operands; None where no rule that was tried applies."""
+        view = self._last_view(f) if rng.random() < self.profile.write_view else None
         for _ in range(RULE_TRIES):
-            node = self.add(self.rule(rng), b, f, source, rng)
+            if view is not None and self._writers:
+                # Writes through views are what functionalization has to get right.
+                source.prefer, source.prefer_written = view, True
+                node = self.add(pick(self._writers, rng), b, f, source, rng)
+                source.prefer, source.prefer_written = None, False
+            else:
+                node = self.add(self.rule(rng), b, f, source, rng)
             if node is not None:
                 return node
         return None
+
+    def _last_view(self, f: FunctionBuilder) -> fx.Node | None:
+        """The last node, if it only makes another view of memory that may be written."""
+        node = f.body[-1] if f.body else None
+        kind = type_of(node) if node is not None else None
+        if node is None or not isinstance(kind, TensorType) or kind.alias is None or kind.has_overlap:
+            return None
+        return None if written_nodes(self.book, node) else node
 
     def add(self, rule: Rule, b: Builder, f: FunctionBuilder, source: ProgramSource, rng: Random) -> fx.Node | None:
         """Add a call of this rule; None (and nothing added) where it does not apply."""
@@ -111,14 +135,8 @@ class Generator:
         for item in chosen:
             f.op("getitem", (node, item), before=source.before)
 
-    def _region(self, f: FunctionBuilder, rng: Random):
-        if rng.random() >= self.profile.form:
-            return None
-        return draw_region(f, [], rng)
-
-    def _has_domains(self, f: FunctionBuilder) -> bool:
-        from ..ir.program import rooted_types_in
-
+    def has_domains(self, f: FunctionBuilder) -> bool:
+        """Whether an operator needs elements in a domain, such as an index."""
         for node in f.body:
             rule = self.book.rules.get(str(node.meta["op"]))
             if rule is not None and rule.domains(rooted_types_in(node.args), rooted_types_in(dict(node.kwargs))):

@@ -28,7 +28,6 @@ DRAWS = 16
 ADAPT_TRIES = 3
 TWICE_SHARE = 0.15
 GRAD_SHARE = 0.75
-VIEW_SHARE = 0.08
 DYNAMIC_SHARE = 0.06
 
 
@@ -37,8 +36,8 @@ class ProgramSource:
 
     Operands are nodes. It prefers values that exist, adapts some that do not fit, and else makes a fresh input, a
     module constant or a constant in the graph. With `before`, only values made before that node are used, and what is
-    added stands before it. With `prefer`, that value is the first operand. `settle` takes back what an attempt added
-    in vain.
+    added stands before it. With `prefer`, that value is the first operand (or with `prefer_written` the one that is
+    written). `settle` takes back what an attempt added in vain.
     """
 
     def __init__(
@@ -50,6 +49,7 @@ class ProgramSource:
         self.know = Knowledge(book, self.adapters, b, f)
         self.fitter = Fitter(self.adapters, self.know, f, self._may_write)
         self.grad, self.before, self.fresh_inputs, self.prefer = grad, before, fresh_inputs, prefer
+        self.prefer_written = False
         self._taken: set[fx.Node] = set()
         self._nodes_before: set[fx.Node] = set(f.nodes)
         self._inputs_before = len(b.inputs), len(b.constants)
@@ -81,7 +81,8 @@ class ProgramSource:
         if not want.dtypes:
             return None
         node = None
-        if self.prefer is not None and not self._taken:
+        if self._asks_preferred(want):
+            assert self.prefer is not None
             fits = self._fits(want, self.prefer)
             node = self.prefer if fits else self.fitter.fit(self.prefer, want, rng, self.before)
         elif not self._wants_fresh(rng):
@@ -92,6 +93,12 @@ class ProgramSource:
             return None
         self._taken.add(node)
         return node, type_of(node)  # type: ignore[return-value]
+
+    def _asks_preferred(self, want: Want) -> bool:
+        """Whether this operand is the one to be `prefer`: the first, or the first that is written."""
+        if self.prefer is None:
+            return False
+        return want.mutable if self.prefer_written else not self._taken
 
     def values(self) -> list[fx.Node]:
         """The tensors that may be used here, oldest first."""
@@ -104,8 +111,10 @@ class ProgramSource:
         return found
 
     def _wants_fresh(self, rng: Random) -> bool:
+        """Rarely for the first operand of a call, so that programs hang together; less, the more inputs there are."""
         count = len(self.b.inputs)
-        return rng.random() < (1.0 if count == 0 else self.profile.fresh / max(count - 1, 1))
+        share = self.profile.fresh if self._taken else self.profile.apart
+        return rng.random() < (1.0 if count == 0 else share / max(count - 1, 1))
 
     # --- values that exist
 
@@ -114,7 +123,7 @@ class ProgramSource:
         # One value as two operands of a call is worth a test now and then.
         if rng.random() >= TWICE_SHARE:
             fitting = [n for n in fitting if n not in self._taken]
-        return self._prefer(fitting, rng) if fitting else None
+        return self._prefer(fitting, rng, want.mutable) if fitting else None
 
     def _fits(self, want: Want, node: fx.Node) -> bool:
         kind = type_of(node)
@@ -132,11 +141,12 @@ class ProgramSource:
             return False
         return flow_at(self.know.book, self.adapters, self.f, self.before).may_write(node)
 
-    def _prefer(self, nodes: list[fx.Node], rng: Random) -> fx.Node:
-        """Values without users first, so that programs hang together; but each may be used again."""
+    def _prefer(self, nodes: list[fx.Node], rng: Random, written: bool) -> fx.Node:
+        """Values without users first, so that programs hang together, but each may be used again; views for writes."""
         weights = []
         for age, node in enumerate(nodes):
-            weights.append((1.0 if node.users else 4.0) * (1.0 + age / len(nodes)))
+            view = root_of(node) != node.name
+            weights.append((1.0 if node.users else 4.0) * (1.0 + age / len(nodes)) * (3.0 if written and view else 1.0))
         return rng.choices(nodes, weights)[0]
 
     def _adapted(self, want: Want, rng: Random) -> fx.Node | None:
@@ -181,8 +191,8 @@ class ProgramSource:
         for _ in range(DRAWS):
             dtype = self._dtype(want, rng)
             shape = self._shape(want, rng)
-            if not constant and rng.random() < VIEW_SHARE:
-                spec = self._view_spec(want, dtype, shape, rng)
+            if not constant and rng.random() < self.profile.shared_input:
+                spec = self._view_spec(want, shape, rng)
                 if spec is not None:
                     return spec
             kind = draw_type(dtype, shape, rng, overlap=not want.mutable)
@@ -203,9 +213,9 @@ class ProgramSource:
             return InputSpec(name, kind, values, None, () if constant else _dynamic(kind, rng))
         return None
 
-    def _view_spec(self, want: Want, dtype: str, shape: tuple[int, ...], rng: Random) -> InputSpec | None:
+    def _view_spec(self, want: Want, shape: tuple[int, ...], rng: Random) -> InputSpec | None:
         """An input that shares the storage of another. With backward left out: writes to either would need a check."""
-        bases = [s for s in self.b.inputs if s.type.dtype == dtype and s.view_of is None]
+        bases = [s for s in self.b.inputs if s.type.dtype in want.dtypes and s.view_of is None]
         if self.grad or not bases or want.values is not None:
             return None
         base = rng.choice(bases)

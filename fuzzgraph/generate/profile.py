@@ -27,8 +27,13 @@ class Profile:
     operators: tuple[tuple[int, float], ...] = ((1, 20), (2, 27), (3, 22), (4, 14), (5, 8), (6, 5), (8, 3), (12, 1))
     # A rule's weight is multiplied for each of these tags that it has.
     tags: Mapping[str, float] | None = None
-    # How often an operand is made anew although values exist; falls as inputs accumulate.
-    fresh: float = 0.3
+    # How often an operand is made anew although values exist; falls as inputs accumulate. `apart` is that of the first
+    # operand of a call: without a value of the program, the call stands apart from the rest of it.
+    fresh: float = 0.35
+    apart: float = 0.1
+    # How often a view that was just made is written next, and a fresh input shares the storage of another.
+    write_view: float = 0.5
+    shared_input: float = 0.12
     # How often a fresh operand is a module constant, or made by an operator in the graph, rather than an input.
     constant: float = 0.06
     in_graph: float = 0.06
@@ -53,6 +58,6 @@ class Profile:
         return factor
 
 
-# Most functional operators have an in-place rule of their own beside them, so 0.5 still makes every third pointwise
-# call a write. Random numbers and uninitialized memory cannot be compared, so such operators only serve coverage.
-TAG_FACTORS: Mapping[str, float] = {"inplace": 0.5, "view": 1.5, "random": 0.3, "uninitialized": 0.1}
+# Most functional operators have an in-place rule beside them, so that without a factor every other pointwise call would
+# be a write. Random numbers and uninitialized memory cannot be compared: such operators only serve coverage.
+TAG_FACTORS: Mapping[str, float] = {"inplace": 0.8, "random": 0.3, "uninitialized": 0.1}

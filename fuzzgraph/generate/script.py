@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -12,6 +13,7 @@ from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.program import Call, Context, InputSpec, Ref, Region, type_of
 from ..ir.retype import retype
 from ..ir.types import SequenceType, TensorType
+from ..render.forms import Form
 from .layout import SIZES, similar_strides
 from .profile import Profile, pick
 
@@ -60,26 +62,32 @@ def first_call(f: FunctionBuilder) -> Call:
     return Call(f.name, tuple(Ref(n.name) for n in f.placeholders))
 
 
-def draw_calls(b: Builder, f: FunctionBuilder, grows_only: bool, rng: Random) -> None:
-    """Add one or two further calls: on the same inputs, in a context, or on inputs of other sizes."""
-    again = first_call(f)
+def draw_calls(b: Builder, f: FunctionBuilder, first: Call, grows_only: bool, rng: Random) -> None:
+    """Add one or two further calls, made from the first one."""
     for _ in range(rng.choice((1, 1, 2))):
-        kind = rng.choice(("same", "context", "sizes", "sizes", "values"))
-        if kind == "context" and not b.options.grad:
-            name = rng.choice(("no_grad", "inference_mode", "autocast"))
-            args = ("bf16",) if name == "autocast" else ()
-            b.add_call(replace(again, contexts=(Context(name, args),)))
-        elif kind == "sizes":
-            other_sizes(b, f, grows_only, rng)
-        elif kind == "values":
-            b.add_call(copied(b, again, {}, rng))
-        else:
-            b.add_call(again)
+        draw_call(b, f, first, grows_only, rng)
 
 
-def other_sizes(b: Builder, f: FunctionBuilder, grows_only: bool, rng: Random) -> bool:
-    """Add a call on inputs in which one size is another everywhere, if all types can be inferred for it."""
-    call = first_call(f)
+def draw_call(b: Builder, f: FunctionBuilder, first: Call, grows_only: bool, rng: Random) -> None:
+    """Add a call: on the same inputs, in a context, on inputs of other values or sizes, compiled anew."""
+    kind = rng.choice(("same", "context", "sizes", "sizes", "values", "fresh"))
+    if kind == "context" and not b.options.grad:
+        name = rng.choice(("no_grad", "inference_mode", "autocast"))
+        args = ("bf16",) if name == "autocast" else ()
+        b.add_call(replace(first, contexts=(Context(name, args),)))
+    elif kind == "sizes":
+        other_sizes(b, f, first, grows_only, rng)
+    elif kind == "values":
+        b.add_call(copied(b, first, {}, rng))
+    else:
+        b.add_call(replace(first, contexts=(), fresh=kind == "fresh"))
+
+
+def other_sizes(b: Builder, f: FunctionBuilder, call: Call, grows_only: bool, rng: Random) -> bool:
+    """Add a call on inputs in which one size is another everywhere, if all types can be inferred for it.
+
+    `grows_only`: the new size is larger, so that what was an index into a dim stays one.
+    """
     specs = [b.spec(a.name) for a in call.args if isinstance(a, Ref)]
     sizes = sorted({n for s in specs for n in s.type.shape if n > 1})
     if not sizes or any(s.view_of for s in specs):
@@ -125,12 +133,16 @@ def copied(b: Builder, call: Call, changed: dict[str, InputSpec], rng: Random) -
 
 
 
-def draw_region(f: FunctionBuilder, forms: list[tuple[str, tuple[Any, ...]]], rng: Random) -> Region | None:
-    """A form around a random run of nodes."""
+def draw_region(f: FunctionBuilder, forms: Mapping[str, Form], rng: Random) -> Region | None:
+    """A form around a random run of nodes that no form holds yet; None where there is none."""
     body = f.body
-    if not body or not forms:
+    order = {n.name: i for i, n in enumerate(body)}
+    inside = {i for r in f.regions for i in range(order[r.first], order[r.last] + 1)}
+    free = [i for i in range(len(body)) if i not in inside]
+    if not free or not forms:
         return None
-    first = rng.randrange(len(body))
-    last = min(len(body) - 1, first + rng.choice((0, 1, 1, 2, 3)))
-    name, args = rng.choice(forms)
-    return Region(name, body[first].name, body[last].name, args)
+    first = last = rng.choice(free)
+    for _ in range(rng.choice((0, 1, 1, 2, 3))):
+        last += last + 1 in free
+    form = pick([(f, f.weight) for f in forms.values()], rng)
+    return Region(form.name, body[first].name, body[last].name, form.sample(rng))

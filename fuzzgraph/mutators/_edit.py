@@ -220,9 +220,10 @@ class Edit:
             for i, call in enumerate(self.b.calls):
                 if call.function in callers:
                     self.b.calls[i] = replace(call, args=call.args[:position] + call.args[position + 1 :])
-        self._drop_inputs()
+        self.drop_inputs()
 
-    def _drop_inputs(self) -> None:
+    def drop_inputs(self) -> None:
+        """Remove inputs and constants that nothing refers to any more."""
         mentioned = {s.view_of for s in self.b.inputs} | set(references([c.args for c in self.b.calls]))
         mentioned |= set(references([c.bindings for c in self.b.closures]))
         old = {s.name for s in self.program.inputs}
@@ -247,7 +248,7 @@ class Edit:
         if len(kept) == len(program.calls):
             return program
         self.b.calls = kept
-        self._drop_inputs()
+        self.drop_inputs()
         return self.b.build()
 
 

@@ -26,10 +26,17 @@ def grow(
     for _ in range(RULE_TRIES):
         rule = rng.choice(rules) if rules else generator.rule(rng)
         node = generator.add(rule, edit.b, f, source, rng)
-        if node is not None:
+        if node is not None and prefer is not None and not depends(node, prefer):
+            source.settle()
+        elif node is not None:
             edit.bind_new_inputs(f)
             return node
     raise Rejected("no rule applies")
+
+
+def depends(node: fx.Node, on: fx.Node) -> bool:
+    """Whether a value is computed from another."""
+    return node is on or any(depends(n, on) for n in node.all_input_nodes)
 
 
 def tensor_results(f: FunctionBuilder, node: fx.Node) -> list[fx.Node]:

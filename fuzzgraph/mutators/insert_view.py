@@ -19,7 +19,8 @@ class InsertView:
         return attempt(program, rng, tools, self._change)
 
     def _change(self, edit: Edit, rng: Random) -> bool:
-        rules = [r for r in edit.tools.book.rules.values() if "view" in r.tags]
+        rules = [r for r in edit.tools.book.rules.values() if r.alias is not None and not r.alias.maybe]
+        rules = [r for r in rules if "inplace" not in r.tags]
         if not rules:
             raise Rejected("no rule is a view")
         f, user, value = rng.choice(uses(edit))
