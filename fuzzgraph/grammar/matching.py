@@ -210,8 +210,11 @@ def _elementwise(rule: Rule) -> bool:
 
 def _may_clash(target: TensorType, other: TensorType, elementwise: bool) -> bool:
     """Whether writing `target` may change `other` midway: shared storage, unless element for element the same."""
-    if target.alias is None or target.alias != other.alias or not target.numel or not other.numel:
+    if target.alias is None or target.alias != other.alias:
         return False
+    if not target.numel or not other.numel:
+        # torch refuses an empty tensor that is written and read all the same.
+        return not elementwise and target.offset == other.offset
     if elementwise and target.with_(requires_grad=False) == other.with_(requires_grad=False):
         return False
     if target.dtype != other.dtype:

@@ -94,3 +94,11 @@ def check_tensordot(env):
     if dims > min(len(first), len(second)):
         return "more dims than there are"
     return None if first[len(first) - dims :] == second[:dims] else "contracted sizes differ"
+
+
+def cross(draw):
+    rank = draw.rng.choice((1, 2, 2, 3))
+    dim = draw.rng.randrange(rank)
+    draw.tensor("input", shape=ShapeWant(tuple(3 if d == dim else None for d in range(rank))))
+    draw.param("other")
+    draw.set("dim", dim - rank if draw.rng.random() < 0.5 else dim)
