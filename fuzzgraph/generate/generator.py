@@ -11,11 +11,12 @@ from ..errors import FuzzgraphError
 from ..grammar.rule import Rule, RuleBook
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.infer import Inference
-from ..ir.program import Program, rooted_types_in, type_of
+from ..ir.program import Program, type_of
+from ..ir.retype import retype
 from ..ir.types import SequenceType, TensorType
 from ..render.forms import Form, load_forms
 from .adapt import Adapters
-from .domains import written_nodes
+from .domains import Knowledge, written_nodes
 from .hazards import hazard
 from .options import draw_options
 from .pool import ProgramSource
@@ -71,7 +72,7 @@ class Generator:
         if region is not None:
             f.regions.append(region)
         if rng.random() < self.profile.calls:
-            draw_calls(b, f, first_call(f), self.has_domains(f), rng)
+            draw_calls(b, f, first_call(f), self.fits, rng)
         try:
             program = b.build()
         except Rejected:
@@ -135,13 +136,13 @@ class Generator:
         for item in chosen:
             f.op("getitem", (node, item), before=source.before)
 
-    def has_domains(self, f: FunctionBuilder) -> bool:
-        """Whether an operator needs elements in a domain, such as an index."""
-        for node in f.body:
-            rule = self.book.rules.get(str(node.meta["op"]))
-            if rule is not None and rule.domains(rooted_types_in(node.args), rooted_types_in(dict(node.kwargs))):
-                return True
-        return False
+    def fits(self, b: Builder) -> bool:
+        """Retype a builder whose script changed; whether all calls are typed and all elements are in their domains."""
+        try:
+            retype(b)
+        except Rejected:
+            return False
+        return not any(Knowledge(self.book, self.adapters, b, f).doubts() for f in b.functions.values())
 
 
 def _families(book: RuleBook, profile: Profile) -> list[tuple[list[tuple[Rule, float]], float]]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any
 
 import torch.fx as fx
 
-from ..ir.builder import Builder, FunctionBuilder, Rejected
+from ..ir.builder import Builder, FunctionBuilder
 from ..ir.program import Call, Context, InputSpec, Ref, Region, type_of
-from ..ir.retype import retype
 from ..ir.types import SequenceType, TensorType
 from ..render.forms import Form
 from .layout import SIZES, similar_strides
 from .profile import Profile, pick
+
+# Whether a program with this script is valid: all types can be inferred, indices are in range.
+Fits = Callable[[Builder], bool]
 
 # Literals that are returned along with tensors at times: containers of outputs hold more than tensors.
 LITERALS = (None, 3, 0.5, True, "s")
@@ -62,13 +64,13 @@ def first_call(f: FunctionBuilder) -> Call:
     return Call(f.name, tuple(Ref(n.name) for n in f.placeholders))
 
 
-def draw_calls(b: Builder, f: FunctionBuilder, first: Call, grows_only: bool, rng: Random) -> None:
+def draw_calls(b: Builder, f: FunctionBuilder, first: Call, fits: Fits, rng: Random) -> None:
     """Add one or two further calls, made from the first one."""
     for _ in range(rng.choice((1, 1, 2))):
-        draw_call(b, f, first, grows_only, rng)
+        draw_call(b, f, first, fits, rng)
 
 
-def draw_call(b: Builder, f: FunctionBuilder, first: Call, grows_only: bool, rng: Random) -> None:
+def draw_call(b: Builder, f: FunctionBuilder, first: Call, fits: Fits, rng: Random) -> None:
     """Add a call: on the same inputs, in a context, on inputs of other values or sizes, compiled anew."""
     kind = rng.choice(("same", "context", "sizes", "sizes", "values", "fresh"))
     if kind == "context" and not b.options.grad:
@@ -76,34 +78,29 @@ def draw_call(b: Builder, f: FunctionBuilder, first: Call, grows_only: bool, rng
         args = ("bf16",) if name == "autocast" else ()
         b.add_call(replace(first, contexts=(Context(name, args),)))
     elif kind == "sizes":
-        other_sizes(b, f, first, grows_only, rng)
+        other_sizes(b, f, first, fits, rng)
     elif kind == "values":
         b.add_call(copied(b, first, {}, rng))
     else:
         b.add_call(replace(first, contexts=(), fresh=kind == "fresh"))
 
 
-def other_sizes(b: Builder, f: FunctionBuilder, call: Call, grows_only: bool, rng: Random) -> bool:
-    """Add a call on inputs in which one size is another everywhere, if all types can be inferred for it.
-
-    `grows_only`: the new size is larger, so that what was an index into a dim stays one.
-    """
+def other_sizes(b: Builder, f: FunctionBuilder, call: Call, fits: Fits, rng: Random) -> bool:
+    """Add a call on inputs in which one size is another everywhere, if the function `fits` it as its only call."""
     specs = [b.spec(a.name) for a in call.args if isinstance(a, Ref)]
     sizes = sorted({n for s in specs for n in s.type.shape if n > 1})
     if not sizes or any(s.view_of for s in specs):
         return False
     old = rng.choice(sizes)
-    new = old + rng.choice((1, 1, 8)) if grows_only else pick([(n, w) for n, w in SIZES if n not in (old, 0)], rng)
+    new = pick([(n, w) for n, w in SIZES if n not in (old, 0)], rng)
     trial = Builder(b.infer, b.check)
     trial.options = b.options
-    changed = {s.name: resized(s, old, new) for s in specs}
+    changed = {s.name: grown_index(resized(s, old, new), old, new) for s in specs}
     for spec in (*specs, *b.constants):
         (trial.add_constant if spec in b.constants else trial.add_input)(changed.get(spec.name, spec))
     trial.functions = {f.name: FunctionBuilder(trial, f.finish())}
     trial.add_call(call)
-    try:
-        retype(trial)
-    except Rejected:
+    if not fits(trial):
         return False
     b.add_call(copied(b, call, changed, rng))
     return True
@@ -117,6 +114,13 @@ def resized(spec: InputSpec, old: int, new: int) -> InputSpec:
     shape = tuple(new if n == old else n for n in kind.shape)
     stride = similar_strides(kind.shape, kind.stride, shape)
     return replace(spec, type=kind.with_(shape=shape, stride=stride), storage=None)
+
+
+def grown_index(spec: InputSpec, old: int, new: int) -> InputSpec:
+    """An index into dims of the old size is one into dims of the new size."""
+    if spec.values.kind == "index" and spec.values.params == (old,) and new > 0:
+        return replace(spec, values=replace(spec.values, params=(new,)))
+    return spec
 
 
 def copied(b: Builder, call: Call, changed: dict[str, InputSpec], rng: Random) -> Call:

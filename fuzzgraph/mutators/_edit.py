@@ -59,7 +59,7 @@ class Edit:
         self.program, self.tools = program, tools
         self.b = Builder(tools.infer, tools.book.check, base=program)
         self.adapters = tools.generator.adapters
-        self._doubtful = self._domain_problems() if program.size else set()
+        self._doubtful = self._problems(self.b) if program.size else set()
         self._hazardous = hazard(tools.book, self.adapters, self.b) is not None
         self._unused = {n.name for f in self.b.functions.values() for n in f.placeholders if not _used(f, n)}
 
@@ -148,7 +148,7 @@ class Edit:
         large = next(too_large, None)
         if large is not None:
             raise Rejected(f"{large.name} has too many elements")
-        new = self._domain_problems() - self._doubtful
+        new = self._problems(self.b) - self._doubtful
         if new:
             raise Rejected(f"elements of an operand of {min(new)[0]} may be out of range")
         if not self._hazardous and (reason := hazard(self.tools.book, self.adapters, self.b)):
@@ -200,10 +200,11 @@ class Edit:
                 raise Rejected(f"elements of {doubt.operand.name} may be out of range")
             substitute(doubt.node, {doubt.operand: found})
 
-    def _domain_problems(self) -> set[tuple[str, int]]:
+    def _problems(self, b: Builder) -> set[tuple[str, int]]:
+        """Operands (node and flat position) whose elements may be out of range."""
         found = set()
-        for f in self.functions():
-            know = Knowledge(self.tools.book, self.adapters, self.b, f)
+        for f in b.functions.values():
+            know = Knowledge(self.tools.book, self.adapters, b, f)
             found |= {(d.node.name, d.at) for d in know.doubts()}
         return found
 
@@ -237,30 +238,29 @@ class Edit:
             for node in [n for n in f.nodes if n.op == "get_attr" and str(n.target) in gone]:
                 f.erase(node)
 
+    def _fits(self, program: Program, call: Call) -> bool:
+        """Whether this could be the only call: all types can be inferred, no more elements are in doubt than before."""
+        trial = Builder(self.tools.infer, self.tools.book.check, base=program)
+        trial.calls = [call]
+        try:
+            retype(trial)
+        except Rejected:
+            return False
+        return self._problems(trial) <= self._doubtful
+
     def _with_fitting_calls(self, program: Program) -> Program:
         """The program without those further calls that no longer type, on inputs of other types than the first."""
         kept: list[Call] = []
         first: dict[str, list[Any]] = {}
         for call in program.calls:
             kinds = [argument_type(program, a) for a in call.args]
-            if first.setdefault(call.function, kinds) == kinds or fits(program, call, self.tools):
+            if first.setdefault(call.function, kinds) == kinds or self._fits(program, call):
                 kept.append(call)
         if len(kept) == len(program.calls):
             return program
         self.b.calls = kept
         self.drop_inputs()
         return self.b.build()
-
-
-def fits(program: Program, call: Call, tools: Tools) -> bool:
-    """Whether all types can be inferred if this were the only call."""
-    trial = Builder(tools.infer, tools.book.check, base=program)
-    trial.calls = [call]
-    try:
-        retype(trial)
-    except Rejected:
-        return False
-    return True
 
 
 def substitute(node: fx.Node, by: dict[fx.Node, fx.Node]) -> None:

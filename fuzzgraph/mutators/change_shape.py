@@ -7,11 +7,10 @@ from random import Random
 
 from ..generate.layout import SIZES, draw_layout
 from ..generate.profile import pick
-from ..generate.script import resized
+from ..generate.script import grown_index, resized
 from ..ir.builder import Rejected
 from ..ir.program import InputSpec, Program
 from ..ir.types import contiguous_strides
-from ..ir.values import Values
 from . import mutator
 from ._edit import Edit, attempt, input_specs
 from .tools import Tools
@@ -36,7 +35,7 @@ class ChangeShape:
         old = rng.choice(spec.type.shape)
         new = pick([(n, w) for n, w in SIZES if n != old], rng)
         for other in specs if how == "everywhere" else [spec]:
-            edit.b.set_input(other.name, _grown_index(resized(other, old, new), old, new))
+            edit.b.set_input(other.name, grown_index(resized(other, old, new), old, new))
         return True
 
 
@@ -51,10 +50,3 @@ def _other_rank(spec: InputSpec, rng: Random) -> InputSpec:
         stride, offset = draw_layout(tuple(shape), rng, overlap=False)
     kind = spec.type.with_(shape=tuple(shape), stride=stride, offset=offset)
     return replace(spec, type=kind, storage=None, dynamic=())
-
-
-def _grown_index(spec: InputSpec, old: int, new: int) -> InputSpec:
-    """An index into dims of the old size is one into dims of the new size."""
-    if spec.values.kind == "index" and spec.values.params == (old,) and new > 0:
-        return replace(spec, values=Values("index", (new,), spec.values.seed))
-    return spec
