@@ -58,8 +58,8 @@ class Sampling:
         if matching.failing(self.rule, self.env, ready_only=True) is not None:
             raise NoValue
 
-    def param(self, name: str) -> Any:
-        """Draw a parameter; returns its type or value."""
+    def param(self, name: str, literal: bool = False) -> Any:
+        """Draw a parameter (`literal`: no tensor for it); returns its type or value."""
         param = self.rule.param[name]
         if self.done(name):
             return self.env[name]
@@ -70,7 +70,7 @@ class Sampling:
                 return self.env[name]
             except NoValue:
                 del self.env[name]
-        spec = self._choose(param)
+        spec = self._choose(param, literal)
         if isinstance(spec, AttributeSpec):
             self._draw_attribute(name, spec)
         elif spec.count is None:
@@ -79,10 +79,10 @@ class Sampling:
             self.tensors(name, spec)
         return self.env[name]
 
-    def _choose(self, param: Param) -> Any:
+    def _choose(self, param: Param, literal: bool) -> Any:
         tensors = [s for s in param.specs if isinstance(s, TensorSpec)]
         others = [s for s in param.specs if isinstance(s, AttributeSpec)]
-        if not tensors or (others and self.rng.random() >= TENSOR_SHARE):
+        if not tensors or literal or (others and self.rng.random() >= TENSOR_SHARE):
             return self.rng.choice(others)
         return self.rng.choice(tensors)
 
@@ -339,7 +339,7 @@ def _resampled(
             if attempt.done(name):
                 continue
             if name == chosen:
-                attempt.param(name)
+                attempt.param(name, literal=True)
             elif name in bound:
                 attempt.give(name, bound[name], matching.normal(types[name]))
             else:

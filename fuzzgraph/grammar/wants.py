@@ -122,11 +122,11 @@ class ShapeWant:
 
     def _draw_broadcast(self, base: tuple[int, ...], low: int, high: int, rng: Random) -> tuple[int | None, ...]:
         sizes: list[int | None] = list(base)
+        if not self.into:
+            sizes = [None if n == 1 and rng.random() < 0.5 else n for n in sizes]
         if rng.random() < 0.4:
             sizes = [1 if rng.random() < 0.5 else n for n in sizes]
             sizes = sizes[rng.randrange(len(sizes) + 1) :]
-        if not self.into:
-            sizes = [None if n == 1 and rng.random() < 0.5 else n for n in sizes]
         sizes = sizes[max(len(sizes) - high, 0) :]
         return (*((1,) * (low - len(sizes))), *sizes)
 

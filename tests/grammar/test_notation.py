@@ -200,7 +200,9 @@ OPERANDS = [*(tensor(d, s) for d in DTYPES for s in ((), (2,))), 1, True, 2.5, 1
 def test_promotion_agrees_with_torch() -> None:
     for first in OPERANDS:
         for second in OPERANDS:
-            values = [torch.ones(o.shape, dtype=o.torch_dtype) if isinstance(o, TensorType) else o for o in (first, second)]
+            values = [
+                torch.ones(o.shape, dtype=o.torch_dtype) if isinstance(o, TensorType) else o for o in (first, second)
+            ]
             known = {d.torch_dtype: n for n, d in DTYPES.items()}
             want = known.get(torch.result_type(*values))
             try:
@@ -228,7 +230,8 @@ def test_numbers_that_fit_agree_with_torch(dtype: str, value: Any) -> None:
         holds = True
     except RuntimeError:
         holds = False
-    assert fits(value, dtype) == holds
+    # torch.full lets half overflow to inf, most operators do not.
+    assert fits(value, dtype) == (holds and (dtype, value) != ("f16", 1e30))
 
 
 def test_shape_wants_draw_what_fits() -> None:
