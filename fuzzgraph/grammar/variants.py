@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from ..errors import RuleError
-from ..ir.types import DTYPES
+from ..ir.types import DTYPES, TensorType
 from . import matching
 from .dtypes import CLASSES, DTypes, writable
 from .expressions import compile_expression
@@ -117,6 +117,9 @@ def _with_out(base: Rule, draft: RuleDraft) -> Rule:
         out = env["out"]
         if out is None:
             return True
+        # Overloads with a number in the first place seldom have out=.
+        if not isinstance(env[base.params[0].name], (TensorType, tuple)):
+            return False
         dtype, shape = str(item.dtype(env)), tuple(item.shape(env))
         return (dtype == out.dtype or (not exact and writable(dtype, out.dtype))) and shape == out.shape
 

@@ -5,7 +5,7 @@ from fuzzgraph.grammar.sampling import NoValue
 from fuzzgraph.grammar.wants import ShapeWant, ValueDomain, Want
 from fuzzgraph.ir.types import TensorType
 
-INDEX = frozenset({"i64"})
+INDEX = frozenset({"i32", "i64"})
 
 
 class IndexDraw:
@@ -109,8 +109,8 @@ def item_problem(item, dim, shape, masks, scalars):
             return "a mask makes the shape depend on data"
         fits = item.rank and shape[dim : dim + item.rank] == item.shape
         return None if fits else "a mask has another shape than what it indexes"
-    if item.dtype != "i64" or (item.rank == 0 and not scalars):
-        return "index tensors are i64, of rank 1 or more"
+    if item.dtype not in INDEX or (item.rank == 0 and not scalars):
+        return "index tensors are i32 or i64, of rank 1 or more"
     return "nothing to index in an empty dim" if shape[dim] == 0 and item.numel else None
 
 
@@ -240,8 +240,8 @@ def check_index_put(env):
     indices, found = env["indices"], env["input"]
     if not isinstance(indices, tuple) or not indices or not all(isinstance(i, TensorType) for i in indices):
         return "indices is a tuple of tensors"
-    if any(i.dtype != "i64" for i in indices):
-        return "index tensors are i64"
+    if any(i.dtype not in INDEX for i in indices):
+        return "index tensors are i32 or i64"
     shape, reason = index_shape(found.shape, indices, masks=False, scalars=True)
     if reason is not None:
         return reason

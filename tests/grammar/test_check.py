@@ -8,7 +8,6 @@ from fuzzgraph.grammar import RuleBook
 from fuzzgraph.grammar.check import check_report, check_rules, report_lines
 from fuzzgraph.grammar.loader import load_text
 from fuzzgraph.ir.infer import Inferred
-from fuzzgraph.ir.types import TensorType
 from fuzzgraph.ir.values import Values
 
 

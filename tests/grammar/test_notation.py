@@ -35,35 +35,35 @@ op add(input, other, *, alpha)
   spell method, operator "{0} + {1}"
 """
 )
-F, I = tensor("f32", (2, 3)), tensor("i16", (3,))
+FLOATS, INTS = tensor("f32", (2, 3)), tensor("i16", (3,))
 
 
 def test_broadcasting_and_promotion() -> None:
-    assert ADD[0].check((F, I), {}) is None
-    assert ADD[0].results((F, I), {}) == [("f32", (2, 3))]
-    assert ADD[0].results((I, tensor("i8", (4, 1))), {}) == [("i16", (4, 3))]
-    assert ADD[0].results((2.5, I), {}) == [("f32", (3,))]
-    assert "broadcast" in str(ADD[0].check((F, tensor("f32", (4,))), {}))
+    assert ADD[0].check((FLOATS, INTS), {}) is None
+    assert ADD[0].results((FLOATS, INTS), {}) == [("f32", (2, 3))]
+    assert ADD[0].results((INTS, tensor("i8", (4, 1))), {}) == [("i16", (4, 3))]
+    assert ADD[0].results((2.5, INTS), {}) == [("f32", (3,))]
+    assert "broadcast" in str(ADD[0].check((FLOATS, tensor("f32", (4,))), {}))
     assert ADD[0].check((1, 2), {}) == "two numbers"
 
 
 def test_binding_follows_python() -> None:
-    assert ADD[0].check((F,), {"other": I}) is None
-    assert ADD[0].check((F, I), {"other": I}) == "add got 'other' twice"
-    assert ADD[0].check((F, I), {"beta": 1}) == "add has no parameter 'beta'"
-    assert ADD[0].check((F,), {}) == "add needs 'other'"
-    assert "positional" in str(ADD[0].check((F, I, 2), {}))
+    assert ADD[0].check((FLOATS,), {"other": INTS}) is None
+    assert ADD[0].check((FLOATS, INTS), {"other": INTS}) == "add got 'other' twice"
+    assert ADD[0].check((FLOATS, INTS), {"beta": 1}) == "add has no parameter 'beta'"
+    assert ADD[0].check((FLOATS,), {}) == "add needs 'other'"
+    assert "positional" in str(ADD[0].check((FLOATS, INTS, 2), {}))
 
 
 def test_inplace_admits_the_result_only() -> None:
     add_ = ADD[1]
     assert add_.op == "Tensor.add_"
-    assert add_.check((F, I), {}) is None
-    assert add_.check((I, 1), {}) is None
-    assert "does not fit" in str(add_.check((I, 1.5), {}))
-    assert "does not fit" in str(add_.check((I, tensor("i16", (2, 3))), {}))
+    assert add_.check((FLOATS, INTS), {}) is None
+    assert add_.check((INTS, 1), {}) is None
+    assert "does not fit" in str(add_.check((INTS, 1.5), {}))
+    assert "does not fit" in str(add_.check((INTS, tensor("i16", (2, 3))), {}))
     assert "overlapping" in str(add_.check((TensorType("f32", (3, 3), (0, 1)), 1), {}))
-    assert add_.written((F, I), {}) == [0]
+    assert add_.written((FLOATS, INTS), {}) == [0]
 
 
 def test_writing_memory_that_is_read() -> None:
@@ -77,23 +77,23 @@ def test_writing_memory_that_is_read() -> None:
 
 
 def test_out_fits_the_result() -> None:
-    assert ADD[0].check((F, I), {"out": tensor("f64", (2, 3))}) is None
-    assert "out=" in str(ADD[0].check((F, I), {"out": tensor("i64", (2, 3))}))
-    assert "out=" in str(ADD[0].check((F, I), {"out": tensor("f32", (3,))}))
-    assert ADD[0].written((F, I), {"out": F}) == ["out"]
-    assert ADD[0].results((I, I), {"out": tensor("f64", (3,))}) == [("f64", (3,))]
+    assert ADD[0].check((FLOATS, INTS), {"out": tensor("f64", (2, 3))}) is None
+    assert "out=" in str(ADD[0].check((FLOATS, INTS), {"out": tensor("i64", (2, 3))}))
+    assert "out=" in str(ADD[0].check((FLOATS, INTS), {"out": tensor("f32", (3,))}))
+    assert ADD[0].written((FLOATS, INTS), {"out": FLOATS}) == ["out"]
+    assert ADD[0].results((INTS, INTS), {"out": tensor("f64", (3,))}) == [("f64", (3,))]
 
 
 def test_scalars_without_a_value_fit_numbers() -> None:
-    assert ADD[0].check((F, ScalarType("int")), {}) is None
-    assert ADD[0].results((I, ScalarType("float")), {}) == [("f32", (3,))]
+    assert ADD[0].check((FLOATS, ScalarType("int")), {}) is None
+    assert ADD[0].results((INTS, ScalarType("float")), {}) == [("f32", (3,))]
 
 
 def test_spellings_that_fit_a_call() -> None:
-    assert ADD[0].spellings_for((F, I), {}) == ["function", "method", "operator", "keywords"]
-    assert ADD[0].spellings_for((2, I), {}) == ["function", "operator", "keywords"]
-    assert ADD[0].spellings_for((F, I), {"alpha": 2}) == ["function", "method", "keywords"]
-    assert ADD[1].spellings_for((F, I), {}) == ["method", "augmented", "keywords"]
+    assert ADD[0].spellings_for((FLOATS, INTS), {}) == ["function", "method", "operator", "keywords"]
+    assert ADD[0].spellings_for((2, INTS), {}) == ["function", "operator", "keywords"]
+    assert ADD[0].spellings_for((FLOATS, INTS), {"alpha": 2}) == ["function", "method", "keywords"]
+    assert ADD[1].spellings_for((FLOATS, INTS), {}) == ["method", "augmented", "keywords"]
 
 
 MM = rule(
@@ -166,16 +166,16 @@ op scatter(input, src, dim, mode)
 )
 def test_attribute_kinds(spec: str, good: Any, bad: Any) -> None:
     found = rule(f"op x(input, a)\n  input : tensor [N, M]\n  a : {spec}\n")
-    assert found.check((F, good), {}) is None
-    assert found.check((F, bad), {}) is not None
+    assert found.check((FLOATS, good), {}) is None
+    assert found.check((FLOATS, bad), {}) is not None
 
 
 def test_lists_of_tensors() -> None:
     found = rule("op stack(tensors)\n  tensors : tensors T:any [*S] (1, 2)\n")
-    assert found.check(([F, F],), {}) is None
-    assert found.check((SequenceType("list", (F, F)),), {}) is None
-    assert found.check(([F, I],), {}) is not None
-    assert found.check(([F, F, F],), {}) is not None
+    assert found.check(([FLOATS, FLOATS],), {}) is None
+    assert found.check((SequenceType("list", (FLOATS, FLOATS)),), {}) is None
+    assert found.check(([FLOATS, INTS],), {}) is not None
+    assert found.check(([FLOATS, FLOATS, FLOATS],), {}) is not None
 
 
 def test_conditions_of_an_expression_that_does_not_apply_fail() -> None:
