@@ -27,7 +27,7 @@ _RESERVED = frozenset(("inf", "nan", "torch", "F", "run", "make_inputs", "get_st
 
 def usable_name(name: str) -> None:
     """Raise ProgramError unless a value, input or function may have that name."""
-    if not name.isidentifier() or keyword.iskeyword(name):
+    if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
         raise ProgramError(f"{name!r} is not a usable name", hint="letters, digits and _, no Python keyword")
     if name in _RESERVED or name in dir(builtins):
         raise ProgramError(f"the name {name!r} is reserved", hint=f"choose another, such as {name}0")

@@ -45,7 +45,7 @@ def pack_value(value: Any) -> Any:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, float):
-        return value if value == value else math.nan  # one nan: the text form has no sign or payload for it
+        return _one_nan(value)
     if isinstance(value, torch.device):
         return {"$": "device", "v": str(value)}
     if isinstance(value, int):
@@ -65,7 +65,7 @@ def pack_value(value: Any) -> Any:
     if isinstance(value, dict):
         return {"$": "dict", "v": [[pack_value(k), pack_value(v)] for k, v in value.items()]}
     if isinstance(value, complex):
-        return {"$": "complex", "v": [value.real, value.imag]}
+        return {"$": "complex", "v": [_one_nan(value.real), _one_nan(value.imag)]}
     if isinstance(value, slice):
         return {"$": "slice", "v": [pack_value(v) for v in (value.start, value.stop, value.step)]}
     if value is Ellipsis:
@@ -73,6 +73,11 @@ def pack_value(value: Any) -> Any:
     if isinstance(value, TensorType | ScalarType | SequenceType | NoneType | AnyType):
         return {"$": "type", "v": pack_type(value)}
     raise ProgramError(f"a program cannot hold {type(value).__name__} {value!r}")
+
+
+def _one_nan(value: float) -> float:
+    """Equal bits for all nans: the text form has no sign or payload for them."""
+    return value if value == value else math.nan
 
 
 def unpack_value(data: Any, nodes: dict[str, fx.Node] | None = None) -> Any:
