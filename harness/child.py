@@ -12,6 +12,8 @@ import sys
 import time
 from dataclasses import replace
 
+import torch
+
 from ..execution.protocol import OUTPUT_LIMIT, ErrorInfo, Job, Outcome
 from . import failures, limits, observers
 from .runner import Context, execute
@@ -24,6 +26,9 @@ def run(slot: Slot, jobs: list[Job], context: Context, close: tuple[int, ...] = 
     try:
         slot.adopt(close)
         limits.confine(context.memory, slot.stack_fd)
+        # Backward starts autograd's device threads, which all set their number of threads at once; the first to do so
+        # after a fork renews torch's thread pool, and two at a time end the process (2 % of programs with backward).
+        torch.set_num_threads(1)
         me = os.getpid()
         for index, job in enumerate(jobs):
             slot.begin(index)
@@ -74,8 +79,6 @@ def _output(slot: Slot) -> str:
 
 def _forget(context: Context) -> None:
     """Between two programs: caches that would let one see the other, or grow. Costs 3 % of a program's Python time."""
-    import torch
-
     torch._dynamo.reset()
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)

@@ -1,4 +1,8 @@
-"""Makes a process ready to run programs: environment, torch, preloads, warm-up."""
+"""Makes a process ready to run programs: environment, torch, preloads, warm-up.
+
+Nothing here may import torch, or a module that does, before `import_torch` says so: the environment has to be set and
+the observers have to watch by then.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,13 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..execution.protocol import read_frame, write_frame
 from . import hooks, observers
-from .runner import Context
+
+if TYPE_CHECKING:
+    from .runner import Context
 
 # One thread everywhere: a parent that ever ran OpenMP with two makes its forked children hang.
 BASE_ENVIRONMENT = {
@@ -63,6 +69,8 @@ def share_warm(scratch: str) -> None:
 
 def import_torch(observe: bool) -> None:
     """Import torch and its compiler, under the observers, so that what imports run is their baseline."""
+    if "torch" in sys.modules:
+        raise RuntimeError("torch was imported too early")
     if observe:
         observers.start()
     import torch
@@ -115,6 +123,7 @@ def _backward_report(observe: bool) -> dict[str, Any]:
     """Compile x+1 with backward; which torch modules that imported, and what the observers saw."""
     import torch
 
+    torch.set_num_threads(1)  # for the same reason as in every child
     before = set(sys.modules)
     if observe:
         observers.begin(full=False)
@@ -158,4 +167,6 @@ def versions() -> dict[str, str]:
 
 
 def make_context(memory: int) -> Context:
+    from .runner import Context
+
     return Context(hooks=hooks.probe(), versions=versions(), memory=memory)

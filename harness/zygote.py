@@ -62,7 +62,7 @@ class Zygote:
         self.run_child = child.run
         reason = self.target.available()
         if reason is not None:
-            return {"type": "ready", "unavailable": reason, "serves": [], "versions": {}, "notices": []}
+            return unavailable(reason)
         prepare.preload(self.args.preload)
         self.target.prepare()
         self.context = prepare.make_context(self.args.memory)
@@ -87,8 +87,8 @@ class Zygote:
         return not other.SPAWN and other.ENVIRONMENT == self.target.ENVIRONMENT and other.available() is None
 
     def _threads(self) -> list[str]:
-        count = len(os.listdir("/proc/self/task"))
-        return [f"the zygote has {count} threads, forks may hang"] if count > 1 else []
+        names = [Path(p, "comm").read_text().strip() for p in Path("/proc/self/task").iterdir()]
+        return [f"the zygote has {len(names)} threads ({', '.join(names)}), forks may hang"] if len(names) > 1 else []
 
     def serve(self) -> None:
         while True:
@@ -164,6 +164,11 @@ class Zygote:
         write_frame(self.args.sink, message)
 
 
+def unavailable(reason: str) -> dict[str, Any]:
+    """The `ready` message of a zygote that has nothing to do."""
+    return {"type": "ready", "unavailable": reason, "serves": [], "versions": {}, "notices": []}
+
+
 def _at_end(fd: int) -> bool:
     """Whether the engine closed its end (a waiting message is no end)."""
     import select
@@ -182,8 +187,12 @@ def main(argv: list[str]) -> None:
         os.set_inheritable(fd, False)
     zygote = None
     try:
-        zygote = Zygote(args)
-        ready = zygote.start()
+        if args.target in targets.names():
+            zygote = Zygote(args)
+            ready = zygote.start()
+        else:
+            known = ", ".join(targets.names())
+            ready = unavailable(f"there is no target {args.target!r} (there are: {known})")
     except BaseException as e:
         text = str(e) if isinstance(e, FuzzgraphError) else f"{type(e).__name__}: {e}"
         traceback.print_exc()
@@ -192,7 +201,8 @@ def main(argv: list[str]) -> None:
         os._exit(3)
     try:
         write_frame(args.sink, ready)
-        zygote.serve()
+        if zygote is not None:
+            zygote.serve()
     except (Abandoned, BrokenPipeError):  # the engine was killed: nobody else will clean up
         pass
     shutil.rmtree(args.scratch, ignore_errors=True)

@@ -122,6 +122,7 @@ class Executor:
     def baseline(self, target: str = "inductor") -> dict[str, Any]:
         """What import and warm-up covered, by key space. To be asked while nothing is pending."""
         self.start(target)
+        self._settle()
         worker = next(w for w in self._workers if target in w.serves and w.idle)
         worker.process.send({"type": "baseline"})
         while worker.reply is None and worker in self._workers:
@@ -164,6 +165,7 @@ class Executor:
         found: dict[str, Outcome] = {}
         while len(found) < len(ordered):
             found.update((o.id, o) for o in self.poll(1.0))
+        self._settle()
         return [found[j.id] for j in ordered]
 
     def close(self) -> None:
@@ -175,6 +177,11 @@ class Executor:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     # Inside.
+
+    def _settle(self) -> None:
+        """Wait until workers without jobs have said so, and what their last batch cost."""
+        while any(w.jobs == {} for w in self._workers):
+            self._wait(1.0)
 
     def _dispatch(self) -> None:
         """Give idle workers what they can run; start workers for what nobody can."""

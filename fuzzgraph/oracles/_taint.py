@@ -112,7 +112,7 @@ class _Flow:
         if not isinstance(sequence, fx.Node) or not isinstance(index, int):
             return False
         key = (function.name, sequence.name)
-        if key not in self.items or self._is(function, sequence):
+        if key not in self.items or key in self.values:
             return False
         kind = type_of(sequence)
         count = len(kind.items) if isinstance(kind, SequenceType) else 0
@@ -138,7 +138,7 @@ class _Flow:
         if node.op == "get_attr" and op_of(node) in self.states | self.inputs:
             return True
         key = (function.name, node.name)
-        if key in self.values or key in self.items and bool(self.items[key]) and node.op != "output":
+        if key in self.values or self.items.get(key):
             return True
         return isinstance(type_of(node), TensorType) and (function.name, root_of(node)) in self.roots
 
