@@ -31,11 +31,14 @@ class FreshSource:
 
     def tensor(self, want: Want, rng: Random) -> tuple[Fresh, TensorType] | None:
         names = sorted(want.dtypes)
-        packed = want.mutable or (want.values is not None and want.values.kind == "unique")
+        # Only the storage of a dense tensor holds each value of a permutation exactly once.
+        dense = want.values is not None and want.values.kind == "unique"
         for _ in range(DRAWS):
             dtype = rng.choices(names, [DTYPE_WEIGHTS[n] for n in names])[0]
             shape = want.shape.draw(rng)
-            stride, offset = draw_layout(shape, rng, packed)
+            stride, offset = draw_layout(shape, rng, want.mutable)
+            if dense:
+                stride, offset = contiguous_strides(shape), 0
             found = TensorType(dtype, shape, stride, offset)
             if want.problem(found) is None:
                 values = draw_values(dtype, rng) if want.values is None else want.values.draw(dtype, rng)

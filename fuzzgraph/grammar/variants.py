@@ -118,7 +118,7 @@ def _with_out(base: Rule, draft: RuleDraft) -> Rule:
         if out is None:
             return True
         # Overloads with a number in the first place seldom have out=.
-        if not isinstance(env[base.params[0].name], (TensorType, tuple)):
+        if base.params[0].tensor and not isinstance(env[base.params[0].name], (TensorType, tuple)):
             return False
         dtype, shape = str(item.dtype(env)), tuple(item.shape(env))
         return (dtype == out.dtype or (not exact and writable(dtype, out.dtype))) and shape == out.shape
