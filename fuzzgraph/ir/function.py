@@ -42,6 +42,7 @@ class FunctionBuilder:
         self.graph = fx.Graph()
         self.owner.taken.update(n.name for n in base.graph.nodes)
         self._nodes: dict[str, fx.Node] = {}
+        self._erased: set[str] = set()  # the graph goes on avoiding these names
         self._result: Any = None
         self._returned = False
         for node in base.graph.nodes:
@@ -121,14 +122,14 @@ class FunctionBuilder:
     def typed(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Type:
         """The type that this call would have here. Raises Rejected."""
         if op == "call":
-            return self.owner.result_type(args[0])
+            return self.owner.result_type(args[0] if args else None)
         if op in OPAQUE:
             return AnyType()
         plain_args, plain_kwargs = bare_types_in(args), bare_types_in(kwargs)
         if is_opaque(plain_args) or is_opaque(plain_kwargs):
             return AnyType()
         if op == "getitem":
-            return item_type(types_in(args), args[0].name)
+            return item_type(types_in(args), args[0].name if args and isinstance(args[0], fx.Node) else "")
         if self.owner.check is not None:
             reason = self.owner.check(op, rooted_types_in(args), rooted_types_in(kwargs))
             if reason:
@@ -153,6 +154,7 @@ class FunctionBuilder:
             raise Rejected(f"{node.name} still has users")
         self._shrink_regions(node)
         del self._nodes[node.name]
+        self._erased.add(node.name)
         self.graph.erase_node(node)
 
     def replace_uses(self, node: fx.Node, by: Any, keep: Iterable[fx.Node] = ()) -> None:
@@ -227,6 +229,8 @@ class FunctionBuilder:
             raise ProgramError(f"the name {name!r} is used twice in {self.name}")
         with place:
             node = self.graph.create_node(opcode, target, args, kwargs, name=name)
+        if node.name != name and name in self._erased:
+            node.name = name
         if node.name != name:
             self.graph.erase_node(node)
             raise ProgramError(f"the name {name!r} is reserved", hint=f"choose another, such as {name}0")

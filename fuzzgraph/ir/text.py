@@ -22,8 +22,9 @@ __all__ = ["format", "parse", "parse_file"]
 # How terminals are called in messages.
 _PLAIN = {
     "NAME": "a name", "INT": "a whole number", "FLOAT": "a number", "STRING": "a string", "DOTTED": "a dotted name",
-    "LONG_STRING": 'a """ block', "$END": "the end of the file", "LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}",
-    "LSQB": "[", "RSQB": "]", "COLON": ":", "COMMA": ",", "EQUAL": "=", "PLUS": "+",
+    "LONG_STRING": 'a """ block', "$END": "the end of the file", "LPAR": "'('", "RPAR": "')'", "LBRACE": "'{'",
+    "RBRACE": "'}'", "LSQB": "'['", "RSQB": "']'", "COLON": "':'", "COMMA": "','", "EQUAL": "'='", "PLUS": "'+'",
+    "__ANON_0": "'...'",
 }  # fmt: skip
 
 
@@ -58,8 +59,9 @@ def _parser() -> lark.Lark:
 
 
 def _syntax_error(e: lark.UnexpectedInput, text: str, file: str) -> ProgramError:
-    expected = sorted(getattr(e, "expected", None) or getattr(e, "allowed", None) or ())
-    words = ", ".join(dict.fromkeys(_PLAIN.get(x, x.lower()) for x in expected if not x.startswith("__")))
+    # `accepts` tells what may really follow; `expected` counts other contexts of the same parser state, too.
+    expected = getattr(e, "accepts", None) or getattr(e, "expected", None) or getattr(e, "allowed", None) or ()
+    words = ", ".join(sorted({_PLAIN.get(x, x.lower()) for x in expected if x in _PLAIN or not x.startswith("__")}))
     token = getattr(e, "token", None)
     if token is not None and token.type == "$END":
         lines = text.splitlines() or [""]

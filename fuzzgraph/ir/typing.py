@@ -103,6 +103,8 @@ def is_opaque(structure: Any) -> bool:
 
 def item_type(args: tuple[Any, ...], owner: str) -> Type:
     """Type of `getitem(sequence, index)`. Items without a known base share the sequence's name as root."""
+    if len(args) != 2:
+        raise Rejected(f"getitem: takes a sequence and an index, not {len(args)} arguments")
     sequence, index = args
     if isinstance(sequence, SequenceType) and isinstance(index, int):
         if not -len(sequence.items) <= index < len(sequence.items):

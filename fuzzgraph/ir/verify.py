@@ -94,18 +94,21 @@ def _script(program: Program) -> Iterator[str]:
         yield "the program calls nothing"
     callables = {f.name for f in program.functions} | {c.name for c in program.closures}
     inputs = {s.name for s in (*program.inputs, *program.constants)} | {s.name for s in program.states}
+    bare = {f.name for f in program.functions if f.captures}
     for closure in program.closures:
         if closure.function not in {f.name for f in program.functions}:
             yield f"closure {closure.name}: no function {closure.function}"
         elif {k for k, _ in closure.bindings} != set(program.function(closure.name).captures):
             yield f"closure {closure.name}: binds other names than {program.function(closure.name).captures}"
         for name in _references([v for _, v in closure.bindings]):
-            if name not in inputs | callables:
+            if name not in inputs | (callables - bare):
                 yield f"closure {closure.name}: nothing is called {name}"
     for call in program.calls:
         if call.function not in callables:
             yield f"call of {call.function}: no such function"
             continue
+        if call.function in bare:
+            yield f"call of {call.function}: it has captures, which only a closure binds"
         wanted = len(program.function(call.function).params)
         if len(call.args) != wanted:
             yield f"call of {call.function}: {len(call.args)} arguments, {wanted} parameters"
@@ -119,7 +122,7 @@ def _script(program: Program) -> Iterator[str]:
 
 def _function(program: Program, function: Function, check: Check | None) -> Iterator[str]:
     outer = {s.name for s in program.constants} | {s.name for s in program.states}
-    outer |= {f.name for f in program.functions} | {c.name for c in program.closures}
+    outer |= {f.name for f in program.functions if not f.captures} | {c.name for c in program.closures}
     seen: set[fx.Node] = set()
     for node in function.graph.nodes:
         for used in node.all_input_nodes:
@@ -127,7 +130,7 @@ def _function(program: Program, function: Function, check: Check | None) -> Iter
                 yield f"{node.name}: uses {used.name} before it is made"
         seen.add(node)
         if node.op == "get_attr" and node.target not in outer:
-            yield f"{node.name}: reads {node.target}, which is not outside"
+            yield f"{node.name}: reads {node.target}, which is not outside (functions with captures are not)"
         elif node.op == "call_function":
             yield from _call(node, check)
         elif node.op not in ("placeholder", "get_attr", "call_function", "output"):
@@ -140,7 +143,9 @@ def _call(node: fx.Node, check: Check | None) -> Iterator[str]:
     if op is None or "type" not in node.meta:
         yield f"{node.name}: a call without operator or type"
         return
-    if op == "getitem":
+    if op == "getitem" and len(node.args) != 2:
+        yield f"{node.name}: getitem takes a sequence and an index"
+    elif op == "getitem":
         sequence, index = types_in(node.args)
         count = len(sequence.items) if isinstance(sequence, SequenceType) else 0
         if count and isinstance(index, int) and not -count <= index < count:
