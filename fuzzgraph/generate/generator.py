@@ -47,7 +47,7 @@ class Generator:
 
     def program(self, rng: Random) -> Program:
         """A verified program. Raises FuzzgraphError if the rules and the inference accept none at all."""
-        for _ in range(PROGRAM_TRIES):
+        for _ in range(PROGRAM_TRIES if self._families else 0):
             found = self._attempt(rng)
             if found is not None:
                 return found

@@ -72,7 +72,6 @@ CONFIG: Mapping[str, tuple[Any, ...]] = {
     "dynamo.specialize_float": (True,),
     "dynamo.capture_scalar_outputs": (True,),
     "dynamo.capture_dynamic_output_shape_ops": (True,),
-    "dynamo.inline_inbuilt_nn_modules": (False,),
     "dynamo.prefer_deferred_runtime_asserts_over_guards": (True,),
     "dynamo.track_nodes_for_deduplication": (True,),
     "dynamo.install_free_tensors": (True,),
@@ -126,8 +125,10 @@ def change_option(options: RunOptions, rng: Random) -> RunOptions:
         if options.config and rng.random() < 0.4:
             dropped = rng.randrange(len(options.config))
             return replace(options, config=tuple(p for i, p in enumerate(options.config) if i != dropped))
-        name = rng.choice([n for n in CONFIG if not (options.grad and n in NEEDS_NO_GRAD)])
-        patches = {**dict(options.config), name: rng.choice(CONFIG[name])}
+        patches = dict(options.config)
+        names = [n for n in CONFIG if not (options.grad and n in NEEDS_NO_GRAD) and CONFIG[n] != (patches.get(n),)]
+        name = rng.choice(names)
+        patches[name] = rng.choice([v for v in CONFIG[name] if v != patches.get(name)])
         return replace(options, mode=None, config=tuple(sorted(patches.items())))
     tables: dict[str, Any] = {"dynamic": DYNAMIC, "autocast": AUTOCAST, "mode": MODES}
     table = tables.get(field, ((True, 1), (False, 1)))

@@ -144,6 +144,8 @@ class Edit:
             self._drop_unused(f)
         self.b.stale = True
         program = self.b.build()
+        if not program.size:
+            raise Rejected("nothing is left to compile")
         too_large = (n for n in program.nodes() if _elements(type_of(n)) > MAX_ELEMENTS)
         large = next(too_large, None)
         if large is not None:

@@ -33,6 +33,8 @@ class ChangeConstant:
         op, chosen = str(node.meta["op"]), rng.randrange(count((node.args, dict(node.kwargs))))
         for _ in range(DRAWS):
             args, kwargs = Replacing(chosen, rng).walk((tuple(node.args), dict(node.kwargs)), depth=-1)
+            if repr((args, kwargs)) == repr((tuple(node.args), dict(node.kwargs))):
+                continue
             try:
                 f.set_call(node, op, args, kwargs, edit.adapters.spelling(op, args, kwargs, rng))
             except Rejected:

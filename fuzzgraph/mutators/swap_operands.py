@@ -34,6 +34,8 @@ class SwapOperands:
             place = rng.choice(tensors)
             earlier = _earlier(f.nodes, node)
             args[place] = rng.choice(earlier)
+        if args == list(node.args):
+            raise Rejected("equal operands")
         op = str(node.meta["op"])
         f.set_call(node, op, tuple(args), dict(node.kwargs), edit.adapters.spelling(op, tuple(args), node.kwargs, rng))
         return True

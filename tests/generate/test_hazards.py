@@ -1,0 +1,49 @@
+"""Writes that autograd refuses, each against what eager does."""
+
+import pytest
+
+from fuzzgraph.generate.adapt import Adapters
+from fuzzgraph.generate.hazards import hazard
+from fuzzgraph.ir.builder import Builder
+from tests.generate.worlds import program, tiny_book
+
+BOOK = tiny_book()
+
+
+def problem(body: str, inputs: str = "input x: f32[4] grad", calls: str = "call f(x)") -> str | None:
+    text = f"{inputs}\noption grad = True\ndef f(x) {{ {body} }}\n{calls}"
+    return hazard(BOOK, Adapters(BOOK), Builder(None, BOOK.check, base=program(text, BOOK)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = Tensor.neg_(x) return a",
+        "v = narrow(x, 0, 1, 2) a = Tensor.neg_(v) return a",
+        "a = relu(x) b = Tensor.neg_(a) return b",
+        "c = clone(x) a = Tensor.mul_(c, c) return a",
+    ],
+)
+def test_refused(body):
+    assert problem(body) is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "c = clone(x) a = Tensor.neg_(c) return a",
+        "c = clone(x) v = narrow(c, 0, 1, 2) a = Tensor.neg_(v) b = relu(c) return b",
+    ],
+)
+def test_fine(body):
+    assert problem(body) is None
+
+
+def test_without_grad_all_is_fine():
+    assert problem("a = Tensor.neg_(x) b = Tensor.relu_(a) return b", "input x: f32[4]") is None
+
+
+def test_an_input_may_join_the_graph_once():
+    inputs = "input x: f32[4]\nconst w: f32[4] grad"
+    assert problem("a = Tensor.add_(x, w) return a", inputs) is None
+    assert problem("a = Tensor.add_(x, w) return a", inputs, "call f(x)\ncall f(x)") is not None
