@@ -22,15 +22,16 @@ class Named:
     settings: dict[str, object]
 
 
-def load(name: str, corpus: Path | None, infer: Inference | None) -> list[Named]:
+def load(name: str, corpus: Path | None, infer: Inference, trust: bool = False) -> list[Named]:
     """Programs that `name` means: a .fg file, a finding directory, a folder of .fg files, DIR:ID, or, with `corpus`, an
-    entry's id or the start of its hash. Raises UsageError, ProgramError or StoreError.
+    entry's id or the start of its hash. `trust`: take types that a text states as they are, and ask `infer` for texts
+    that leave some out only. Raises UsageError, ProgramError or StoreError.
     """
     path = Path(name)
     if path.is_file():
-        return [Named(name, _parse(path, infer), {})]
+        return [Named(name, _parse(path, infer, trust), {})]
     if path.is_dir():
-        return _folder(path, infer)
+        return _folder(path, infer, trust)
     directory, colon, entry = name.rpartition(":")
     if colon and Path(directory).is_dir():
         return [_entry(Path(directory), entry)]
@@ -40,7 +41,8 @@ def load(name: str, corpus: Path | None, infer: Inference | None) -> list[Named]
     raise UsageError("no such program", where=name, hint=hint)
 
 
-def _parse(path: Path, infer: Inference | None) -> Program:
+def _parse(path: Path, infer: Inference, trust: bool) -> Program:
+    from fuzzgraph.errors import ProgramError
     from fuzzgraph.ir.text import parse
 
     try:
@@ -49,10 +51,16 @@ def _parse(path: Path, infer: Inference | None) -> Program:
         raise UsageError(error.strerror or str(error), where=str(path)) from error
     except UnicodeDecodeError as error:
         raise UsageError("this is no text file", where=str(path), hint="programs are .fg files") from error
+    if trust:
+        try:
+            return parse(text, None, file=str(path))
+        except ProgramError:
+            # With inference it is fine, or the error is told better.
+            pass
     return parse(text, infer, file=str(path))
 
 
-def _folder(path: Path, infer: Inference | None) -> list[Named]:
+def _folder(path: Path, infer: Inference, trust: bool) -> list[Named]:
     import json
 
     from fuzzgraph.triage.folder import DESCRIPTION, PROGRAM
@@ -65,11 +73,11 @@ def _folder(path: Path, infer: Inference | None) -> list[Named]:
                 settings = {key: described[key] for key in ("target", "preload") if key in described}
             except (ValueError, TypeError) as error:
                 raise UsageError(f"not readable: {error}", where=str(path / DESCRIPTION)) from error
-        return [Named(str(path), _parse(path / PROGRAM, infer), settings)]
+        return [Named(str(path), _parse(path / PROGRAM, infer, trust=True), settings)]
     found = sorted(path.glob("**/*.fg"))
     if not found:
         raise UsageError("no .fg program in this directory", where=str(path))
-    return [Named(str(file), _parse(file, infer), {}) for file in found]
+    return [Named(str(file), _parse(file, infer, trust), {}) for file in found]
 
 
 def _entry(directory: Path, name: str) -> Named:

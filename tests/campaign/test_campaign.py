@@ -10,12 +10,12 @@ import pytest
 
 from fuzzgraph.campaign import summary
 from fuzzgraph.campaign.config import Config
+from fuzzgraph.campaign.directory import prepare
 from fuzzgraph.campaign.events import Checkpoint, Event
-from fuzzgraph.campaign.session import Session, opened, prepare
+from fuzzgraph.campaign.session import Session, opened
 from fuzzgraph.corpus.store import Store
 from fuzzgraph.errors import StoreError, UsageError
-
-from .fakes import FakeExecutor, parts
+from tests.campaign.fakes import FakeExecutor, parts
 
 
 def run(directory: Path, resume: bool = False, executor: Any = None, **changes: Any) -> FakeExecutor:

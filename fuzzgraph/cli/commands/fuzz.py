@@ -48,10 +48,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fuzzgraph.campaign import session, summary
+    from fuzzgraph.campaign import directory, environment, summary
 
-    session.prepare(args.output, args.resume)
     config = options(args)
+    environment.check(args.output)
+    directory.prepare(args.output, args.resume)
+    # Imports torch: what is refused is refused before.
+    from fuzzgraph.campaign import session
+
     reason = session.conduct(args.output, config)
     standing = summary.read(args.output)
     print(f"\nCampaign ended: {reason}. Seed {standing.seed}.")
@@ -64,11 +68,11 @@ def options(args: argparse.Namespace) -> Config:
     """Defaults, then the resumed campaign's options, then --config, then the command line. Raises UsageError."""
     import random
 
-    from fuzzgraph.campaign import config, session
+    from fuzzgraph.campaign import config, directory
 
     values: dict[str, Any] = {"jobs": config.cores(), "seed": random.SystemRandom().randrange(2**32)}
     if args.resume:
-        values.update(session.stored_options(args.output))
+        values.update(directory.stored_options(args.output))
     if args.config is not None:
         values.update(config.read_toml(args.config))
     for field in fields(config.Config):

@@ -26,9 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from contextlib import ExitStack
 
-    from fuzzgraph.campaign import replay
+    from fuzzgraph.campaign import environment, replay
     from fuzzgraph.cli._programs import load
 
+    environment.check_torch()
+    environment.check_compiler()
     failed = False
     with ExitStack() as stack:
         bench = stack.enter_context(replay.Bench(args.target, args.preload, args.timeout))

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fuzzgraph.ir.program import Program
 
 HELP = "print a program as text, Python source or graph"
 
@@ -18,20 +22,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from fuzzgraph.cli._programs import load
+    from fuzzgraph.execution.infer import InferClient
     from fuzzgraph.ir.text import format
 
     several = len(args.programs) > 1
-    for name in args.programs:
-        for named in load(name, args.corpus, infer=None):
-            if several:
-                print(f"# {named.name}")
-            if args.source:
-                from fuzzgraph.render import render
-
-                print(render(named.program).source, end="")
-            elif args.graph:
-                for function in named.program.functions:
-                    print(f"{function.name}:\n{function.graph}")
-            else:
-                print(format(named.program), end="")
+    # Its process starts only for a file that leaves types out.
+    with InferClient() as infer:
+        for name in args.programs:
+            for named in load(name, args.corpus, infer, trust=True):
+                if several:
+                    print(f"# {named.name}")
+                form = source if args.source else graph if args.graph else format
+                print(form(named.program).rstrip("\n"))
     return 0
+
+
+def source(program: Program) -> str:
+    from fuzzgraph.grammar import load_rules
+    from fuzzgraph.render import render
+
+    return render(program, load_rules()).source
+
+
+def graph(program: Program) -> str:
+    return "\n".join(f"{function.name}:\n{function.graph}" for function in program.functions)
