@@ -12,7 +12,7 @@ from fuzzgraph.generate.options import CONFIG, NEEDS_NO_GRAD, change_option, dra
 from fuzzgraph.ir.program import RunOptions
 
 SEEDS = st.integers(0, 2**32).map(Random)
-MODULES = {"inductor": "torch._inductor.config", "dynamo": "torch._dynamo.config", "functorch": "torch._functorch.config"}
+MODULES = {part: f"torch._{part}.config" for part in ("inductor", "dynamo", "functorch")}
 
 
 @pytest.mark.parametrize("name", CONFIG)

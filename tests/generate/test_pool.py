@@ -61,33 +61,33 @@ def test_a_value_that_does_not_fit_is_adapted(have, dtype, shape, expected):
 
 def test_slices_where_sizes_are_larger():
     s = source(tensor("f32", (4, 6)))
-    node, kind = s.tensor(want("f32", (4, 5)), Random(0))
+    _, kind = s.tensor(want("f32", (4, 5)), Random(0))
     assert kind.shape == (4, 5)
     assert [c[0] for c in calls(s.f)] == ["narrow"]
 
 
 def test_no_float_becomes_an_integer():
     s = source(tensor("f32", (4,)))
-    node, kind = s.tensor(want("i64", (4,)), Random(0))
+    node, _ = s.tensor(want("i64", (4,)), Random(0))
     assert node.op == "placeholder"  # a fresh input
     assert calls(s.f) == []
 
 
 def test_elements_are_moved_into_the_domain():
     s = source(tensor("i64", (4,)))
-    node, kind = s.tensor(want("i64", (4,), values=ValueDomain("index", 7.0)), Random(0))
+    s.tensor(want("i64", (4,), values=ValueDomain("index", 7.0)), Random(0))
     assert calls(s.f) == [("remainder", "a", "7")]
 
 
 def test_what_is_written_must_not_overlap():
     s = source(tensor("f32", (4, 4), (0, 1)))
-    node, kind = s.tensor(want("f32", (4, 4), mutable=True), Random(0))
+    _, kind = s.tensor(want("f32", (4, 4), mutable=True), Random(0))
     assert not kind.has_overlap
 
 
 def test_a_leaf_is_copied_before_it_is_written():
     s = source(tensor("f32", (4,)).with_(requires_grad=True), grad=True)
-    node, kind = s.tensor(want("f32", (4,), mutable=True), Random(0))
+    s.tensor(want("f32", (4,), mutable=True), Random(0))
     assert calls(s.f) == [("clone", "a")]
 
 

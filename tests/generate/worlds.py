@@ -101,17 +101,20 @@ class MetaInference:
         except (RuntimeError, TypeError, IndexError) as e:
             return Inferred(None, f"{type(e).__name__}: {e}")
         grad = any(t.requires_grad for t in (*args, *kwargs.values()) if isinstance(t, TensorType))
-        shared = self.book.rules[op].alias is not None and found.untyped_storage()._cdata == made[0].untyped_storage()._cdata
+        shared = self.book.rules[op].alias is not None and _same_storage(found, made[0])
         return Inferred(_described(found, grad), None, (0,) if shared else (None, None))
 
 
 def _described(found: Any, grad: bool) -> Type:
     if isinstance(found, tuple):
         return SequenceType("tuple", tuple(_described(t, grad) for t in found))
-    dtype = FROM_TORCH[found.dtype]
-    return TensorType(
-        dtype, tuple(found.shape), tuple(found.stride()), int(found.storage_offset()), requires_grad=grad and dtype[0] in "fbc"
-    )
+    grad = grad and (found.is_floating_point() or found.is_complex())
+    shape, stride, offset = tuple(found.shape), tuple(found.stride()), int(found.storage_offset())
+    return TensorType(FROM_TORCH[found.dtype], shape, stride, offset, requires_grad=grad)
+
+
+def _same_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
 
 
 def program(text: str, book: RuleBook | None = None) -> Program:
