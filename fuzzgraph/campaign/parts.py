@@ -162,12 +162,18 @@ class Reproducer:
 
         crash = all(failure.oracle == "crash" for failure in outcome.failures)
         plans = oracles.plan_all(task.program, self.book)
-        return standalone(task.program, self.book, title=title, crash=crash, ignore=ignored(plans))
+        zero_sign = any(failure.kind == "zero_sign" for failure in outcome.failures)
+        return standalone(
+            task.program, self.book, title=title, crash=crash, zero_sign=zero_sign, ignore=ignored(plans)
+        )
 
 
-def ignored(plans: dict[str, Any]) -> list[str]:
-    """Results whose values no oracle compares, by their path."""
-    return list((plans.get("value") or {}).get("ignore", ()))
+def ignored(plans: dict[str, Any]) -> list[list[str | int]]:
+    """What the value oracle leaves out, by the paths of a reproducer."""
+    plan = plans.get("value") or {}
+    paths = [["results", *path] for path in plan.get("outputs", ())]
+    paths += [[kind, name] for kind in ("inputs", "states") for name in plan.get(kind, ())]
+    return paths if plan.get("gradients", True) else [*paths, ["gradients"]]
 
 
 def job_options(options: RunOptions) -> dict[str, Any]:

@@ -48,6 +48,9 @@ def difference(eager, compiled, wide=None):
     except AssertionError as e:
         if not as_good(eager.detach(), compiled.detach(), wide):
             return str(e)
+    minus = [(t == 0) & t.signbit() for t in (eager, compiled) if t.is_floating_point()]
+    if minus and not torch.equal(*minus):
+        return f"sign of zero: {minus[0].sum()} times -0.0 in eager, {minus[1].sum()} times in compiled"
     strides = [[s for s, n in zip(t.stride(), t.shape) if n > 1] for t in (eager, compiled)]
     if strides[0] != strides[1] and eager.numel():
         return f"strides: eager {eager.stride()}, compiled {compiled.stride()}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,8 @@ from .module import module_parts
 
 if TYPE_CHECKING:
     from ..grammar import RuleBook
+
+Path = Sequence[str | int]
 
 _MODULES = {"inductor": "torch._inductor", "dynamo": "torch._dynamo", "functorch": "torch._functorch"}
 
@@ -29,7 +30,7 @@ _COMPARE = '''\
 def compare():
     eager = execute(lambda f: f)
 WIDE    compiled = execute(lambda f: torch.compile(ARGS))
-    found = {k: difference(eager.get(k), compiled.get(k)LEAF) for k in {**eager, **compiled}IF}
+IGNORE    found = {k: difference(eager.get(k), compiled.get(k)LEAF) for k in {**eager, **compiled}}
     for name, text in found.items():
         if text:
             print(f"{name}: {text}")
@@ -51,6 +52,14 @@ if __name__ == "__main__":
                 print(f"{step}: exit status {status}")
                 sys.exit(failed)
         print("eager and compiled agree")'''
+
+# Their dtypes, shapes and strides are compared all the same.
+_IGNORE = """\
+    for seen in (eager, compiled):  # values that may differ
+        for k, t in seen.items():
+            if isinstance(t, torch.Tensor) and k.startswith((PATHS)):
+                seen[k] = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype).zero_()
+"""
 
 _WIDE = """\
     try:
@@ -84,20 +93,22 @@ _WIDE_INPUTS = """\
 
 def standalone(
     program: Program, book: RuleBook | None = None, *, title: str = "", details: str = "", crash: bool = False,
-    ignore: Sequence[str] = (), limit: int = 300, forms: Mapping[str, Form] | None = None,
+    zero_sign: bool = False, ignore: Sequence[Path] = (), limit: int = 300,
+    forms: Mapping[str, Form] | None = None,
 ) -> str:  # fmt: skip
     """A script that runs the program eagerly and compiled: the same functions as `render`, and a main.
 
     It exits with 1 while the compiled run raises, dies, takes more than `limit` seconds or differs from eager in what
     it prints, 0 when they agree, 125 when the eager run fails. With `crash` only that the compiled run gets through is
-    checked, which makes it much shorter. `ignore` lists results whose values may differ, by their path ("call 0[1]").
-    `title` and `details` become the docstring. Raises ProgramError as `render` does.
+    checked, which makes it much shorter; with `zero_sign` -0.0 differs from 0.0. `ignore` lists what may hold other
+    values, by paths such as ("results", 0, 1): call 0, second item; ("inputs", "x"), ("states", "log"),
+    ("gradients",). `title` and `details` become the docstring. Raises ProgramError as `render` does.
     """
     reserved = quote.names(check) | {"compare", "execute", "same", *_TREE}
     parts = module_parts(program, book, load_forms() if forms is None else forms, reserved, options_in_run=True)
     wide = not crash and any(_narrow(s.type.dtype) for s in (*program.inputs, *program.constants))
     if not crash:
-        parts += _judges(program, wide)
+        parts += _judges(program, wide, zero_sign)
     parts += [_execute(program, wide, crash)]
     if not crash:
         parts += [_compare(program, wide, ignore)]
@@ -107,14 +118,22 @@ def standalone(
     return _docstring(title, details) + header + "\n\n\n" + "\n\n\n".join(parts) + "\n"
 
 
-def _judges(program: Program, wide: bool) -> list[str]:
+def _judges(program: Program, wide: bool, zero_sign: bool) -> list[str]:
     difference = quote.source("difference", check)
+    if not zero_sign:
+        difference = _without(difference, "    minus = ", "    strides = ")
     if wide:
         layouts = [] if _plain(program) else [quote.source("widened", check)]
         return [*layouts, quote.source("as_good", check), difference]
     excuse = "        if not as_good(eager.detach(), compiled.detach(), wide):\n    "
     assert excuse in difference
     return [difference.replace(excuse, "").replace(", wide=None", "")]
+
+
+def _without(source: str, first: str, last: str) -> str:
+    """The source without the lines from one that starts with `first` to before the next that starts with `last`."""
+    start = source.index("\n" + first)
+    return source[:start] + source[source.index("\n" + last, start) :]
 
 
 def _plain(program: Program) -> bool:
@@ -167,11 +186,11 @@ def _execute(program: Program, wide: bool, crash: bool) -> str:
     return "\n".join([*lines, _SEEN])
 
 
-def _compare(program: Program, wide: bool, ignore: Sequence[str]) -> str:
+def _compare(program: Program, wide: bool, ignore: Sequence[Path]) -> str:
     text = _COMPARE.replace("ARGS", _arguments(program)).replace("WIDE", _WIDE if wide else "")
     text = text.replace("LEAF", ", wide.get(k)" if wide else "")
-    paths = [re.sub(r"^call (\d+)", r"['results'][\1]", path) for path in ignore]
-    return text.replace("IF", f" if k not in {literal(paths)}" if ignore else "")
+    paths = "".join(repr("".join(f"[{key!r}]" for key in path)) + ", " for path in ignore)
+    return text.replace("IGNORE", _IGNORE.replace("PATHS", paths.rstrip()) if ignore else "")
 
 
 def _arguments(program: Program) -> str:

@@ -120,8 +120,22 @@ def test_states_and_gradients_are_compared(capsys: pytest.CaptureFixture[str]) -
     assert "['gradients']['x']: " in said and "['states']['log'][0]: " in said
 
 
-def test_values_may_be_ignored() -> None:
-    assert not compare(script(SMALL, ignore=["call 0"]), "lambda f: lambda x: f(x) + 1")
+def test_the_sign_of_zero_counts_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    program = SMALL.replace("i16", "f32").replace("full(3)", "full(0.0)")
+    assert not compare(script(program), "lambda f: lambda x: -f(x)")
+    assert compare(script(program, zero_sign=True), "lambda f: lambda x: -f(x)")
+    assert "['results'][0]: sign of zero: 0 times -0.0 in eager, 4 times in compiled" in capsys.readouterr().out
+    assert "signbit" not in script(program)
+
+
+def test_values_may_be_ignored(capsys: pytest.CaptureFixture[str]) -> None:
+    code = script(SMALL, ignore=[("results", 0)])
+    assert not compare(code, "lambda f: lambda x: f(x) + 1")
+    assert compare(code, "lambda f: lambda x: f(x).long()")
+    assert "The values for attribute 'dtype' do not match" in capsys.readouterr().out
+    other = "lambda f: lambda x, y: f(x * 2, y)"
+    assert compare(script(FLOATS, ignore=[("results",), ("states", "log")]), other)
+    assert not compare(script(FLOATS, ignore=[("results",), ("states", "log"), ("gradients",)]), other)
 
 
 @pytest.mark.slow
