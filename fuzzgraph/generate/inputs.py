@@ -85,4 +85,5 @@ def view_into(base: InputSpec, shape: tuple[int, ...], rng: Random) -> TensorTyp
     found = TensorType(base.type.dtype, shape, contiguous_strides(shape))
     if not found.numel or found.extent > room:
         return None
-    return found.with_(offset=rng.choice((0, base.type.offset, rng.randint(0, room - found.extent))))
+    last = room - found.extent
+    return found.with_(offset=rng.choice((0, min(base.type.offset, last), rng.randint(0, last))))
