@@ -52,7 +52,8 @@ def _run_one(slot: Slot, job: Job, context: Context) -> Outcome:
     try:
         if job.coverage:
             observers.begin(full=job.coverage == "full")
-        outcome = execute(job, slot.enter, context)
+        context.kernels.clear()
+        outcome = replace(execute(job, slot.enter, context), kernels=tuple(context.kernels))
     except SystemExit as e:  # from the program; os._exit is what the watchdog sees
         code = e.code if isinstance(e.code, int) else 0 if e.code is None else 1
         error = ErrorInfo("SystemExit", f"exit status {e.code}")

@@ -6,6 +6,7 @@ Nothing else in the harness reaches for a private name without either asking her
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ class Hooks:
     guard_profiler: tuple[Any, str] | None = None  # times each guard manager, for logs only
     quiet_dynamo: dict[str, Any] = field(default_factory=dict)  # settings that cost time and change nothing else
     emulate_casts: bool = False
+    kernel_command: Callable[[], str] | None = None  # Inductor's command line for a CPU kernel
     notices: list[str] = field(default_factory=list)
 
     def find(self, module: str, name: str, without: str) -> Any:
@@ -54,6 +56,11 @@ def probe() -> Hooks:
 
 
 def _settings(hooks: Hooks) -> None:
+    without = "kernels are not checked as C++ before they are compiled"
+    builder = hooks.find("torch._inductor", "cpp_builder", without)
+    isa = hooks.find("torch._inductor", "cpu_vec_isa", without)
+    if builder is not None and isa is not None:
+        hooks.kernel_command = lambda: kernel_command(builder, isa)
     dynamo = importlib.import_module("torch._dynamo.config")
     for name, value in (("run_gc_after_compile", False), ("gc_gen2_threshold_during_compile", None)):
         if hasattr(dynamo, name):
@@ -65,3 +72,14 @@ def _settings(hooks: Hooks) -> None:
     for name in ("torch._dynamo.utils.counters", "torch._dynamo.utils.same"):
         module, _, attribute = name.rpartition(".")
         hooks.find(module, attribute, "the counter feature or the float64 judge is off")
+
+
+# Name of the source in the command line that is asked for; it is taken out again.
+KERNEL_FILE = "/fuzzgraph-kernel.cpp"
+
+
+def kernel_command(builder: Any, isa: Any) -> str:
+    """The command line by which Inductor compiles a vectorized CPU kernel here."""
+    options = builder.CppTorchDeviceOptions(vec_isa=isa.pick_vec_isa(), device_type="cpu")
+    made = builder.CppBuilder(name="fuzzgraph-kernel", sources=KERNEL_FILE, BuildOption=options, output_dir="/")
+    return str(made.get_command_line())

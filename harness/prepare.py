@@ -7,14 +7,19 @@ the observers have to watch by then.
 from __future__ import annotations
 
 import gc
+import hashlib
 import importlib
+import importlib.util
 import os
 import platform
 import runpy
 import shutil
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,28 +48,50 @@ def set_environment(target: Any, scratch: str) -> None:
     os.environ.update(target.ENVIRONMENT)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(scratch, "inductor")
     os.environ["TRITON_CACHE_DIR"] = os.path.join(scratch, "triton")
-    warm = _shared_warm(scratch)
+    warm = warm_folder()
     if warm.is_dir():
-        shutil.copytree(warm, Path(scratch, "inductor"), dirs_exist_ok=True)
+        shutil.copytree(warm, scratch, dirs_exist_ok=True, copy_function=_link_or_copy)
     for name in ("TORCH_LOGS", "TORCH_TRACE", "TORCH_COMPILE_DEBUG"):  # they would fill the disk
         os.environ.pop(name, None)
 
 
-def _shared_warm(scratch: str) -> Path:
-    """Where the first zygote of an executor leaves the results of its probes for the others: same machine, same torch."""
-    return Path(scratch).parent / "warm"
+@cache
+def warm_folder() -> Path:
+    """Where a zygote finds what a warm-up leaves on this machine for this torch, Python and compiler: answers of the
+    probes for instruction sets and precompiled headers. They cost 20 CPU seconds to make."""
+    torch_file = importlib.util.find_spec("torch").origin
+    compiler = shutil.which(os.environ.get("CXX", "g++")) or ""
+    info = Path("/proc/cpuinfo")
+    first = info.read_text().partition("\n\n")[0] if info.exists() else ""
+    cpu = platform.machine() + "".join(x for x in first.splitlines() if x.startswith(("model name", "flags")))
+    facts = [torch_file, metadata.version("torch"), os.stat(torch_file).st_mtime_ns, sys.version, cpu, compiler]
+    if compiler:
+        done = subprocess.run([compiler, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        facts.append(done.stdout)
+    key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "fuzzgraph", "warm", key)
 
 
 def share_warm(scratch: str) -> None:
-    """Leave what the warm-up made for other zygotes, unless one has."""
-    target = _shared_warm(scratch)
-    if not target.is_dir():
-        part = target.with_name(f"warm-{os.getpid()}")
-        shutil.copytree(Path(scratch, "inductor"), part)
-        try:
-            part.rename(target)
-        except OSError:  # another zygote was faster
-            shutil.rmtree(part)
+    """Leave what the warm-up made for later zygotes, unless one has. Without a place to write it is made anew."""
+    target = warm_folder()
+    if target.is_dir():
+        return
+    part = target.with_name(f"{target.name}-{os.getpid()}")
+    try:
+        shutil.copytree(scratch, part)
+        part.rename(target)
+    except (OSError, shutil.Error):  # another zygote was faster, or the disk is full or read-only
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _link_or_copy(source: str, target: str) -> str:
+    """Files of 100 MB lie there: share them where both folders are on one disk. Nothing writes into them."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target
 
 
 def import_torch(observe: bool) -> None:

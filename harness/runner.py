@@ -31,6 +31,7 @@ class Context:
     versions: dict[str, str] = field(default_factory=dict)
     memory: int = 0
     reset_modules: tuple[str, ...] = ()
+    kernels: list[str] = field(default_factory=list)  # C++ that the running program would have had compiled
 
 
 def execute(job: Job, enter: Callable[[str], None], context: Context) -> Outcome:
@@ -79,7 +80,7 @@ class Subject:
         with contextlib.ExitStack() as stack:
             stack.enter_context(patched(config))
             if self.job.tier == "cover":
-                stack.enter_context(no_compiler(self.context.hooks))
+                stack.enter_context(no_compiler(self.context.hooks, self.context.kernels))
             return run_once(self.loaded, self.target.wrap(kwargs))
 
 

@@ -17,6 +17,11 @@ from .slot import Slot
 # Seconds between looks at memory and CPU time. A program that touches memory at full speed gets about 0.5 GB per
 # look, and RLIMIT_DATA refuses the ordinary kind before that.
 LOOK_EVERY = 0.1
+# A program over its limit in wall time alone is a hang if it got less of a core than this; a fair share of two cores
+# among twenty busy processes is 0.1.
+IDLE = 0.05
+# Times its limit that any program may take in wall time.
+PATIENCE = 5.0
 # Seconds that a child gets to write its stack before it is killed for its time.
 STACK_GRACE = 0.3
 # Exit status of a child whose own code failed, which is no fault of the program.
@@ -97,7 +102,8 @@ class Watch:
         index, _, since, _ = self.slot.head()
         limit = self.bounds.start if index < 0 else self.jobs[index].timeout
         start = self.started if index < 0 else since
-        return max(0.001, min(LOOK_EVERY, start + limit - time.monotonic()))
+        left = start + limit - time.monotonic()
+        return LOOK_EVERY if left <= 0 else max(0.001, min(LOOK_EVERY, left))
 
     def _forward(self, emit: Callable[[Outcome], None]) -> None:
         for message in self.slot.receive():
@@ -112,10 +118,16 @@ class Watch:
         limit = self.bounds.start if index < 0 else self.jobs[index].timeout
         start = self.started if index < 0 else since
         used = limits.cpu_seconds(self.pid) - cpu if index >= 0 else 0.0
-        if time.monotonic() - start > limit or used > limit:
+        wall = time.monotonic() - start
+        # Time is CPU time: on a busy machine a program must not look like a hang. One that waits uses none.
+        if used > limit or wall > PATIENCE * limit or (wall > limit and self._idle(wall, used)):
             self._kill("timeout")
         elif self.bounds.memory and limits.rss_bytes(self.pid) > self.base_rss + self.bounds.memory:
             self._kill("memory")
+
+    def _idle(self, wall: float, used: float) -> bool:
+        """Whether the child and what it started did next to nothing, a share of a core below IDLE."""
+        return max(used, limits.group_cpu_seconds(self.pid)) < IDLE * wall
 
     def _kill(self, cause: str) -> None:
         self.cause = cause

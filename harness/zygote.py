@@ -45,6 +45,8 @@ class Zygote:
         self.context: Any = None
         self.run_child: Any = None
         self.kept: set[Path] = set()
+        self.held: list[Outcome] = []
+        self.frontend: Any = None
         self.cache = Path(args.scratch, "inductor")
 
     def start(self) -> dict[str, Any]:
@@ -57,7 +59,7 @@ class Zygote:
         if self.target.SPAWN:
             return self._spawning()
         prepare.import_torch(self.observe)
-        from . import child  # imports torch
+        from . import child, frontend  # import torch
 
         self.run_child = child.run
         reason = self.target.available()
@@ -66,6 +68,8 @@ class Zygote:
         prepare.preload(self.args.preload)
         self.target.prepare()
         self.context = prepare.make_context(self.args.memory)
+        self.frontend = frontend.FrontEnd(self.context.hooks, Path(self.args.scratch, "frontend"))
+        self.frontend.prepare()
         prepare.warm_up(self.observe)
         prepare.share_warm(self.args.scratch)
         self.kept = set(self.cache.rglob("*"))
@@ -114,6 +118,9 @@ class Zygote:
                 done = 1
             failed_before = done == 0
             jobs = jobs[done:]
+        held, self.held = self.held, []
+        for outcome in self.frontend.check(held) if held else []:
+            self._send({"type": "outcome", "outcome": outcome.to_data()})
         self._prune()
         self._send({"type": "batch_done", "cpu": limits.own_cpu()})
 
@@ -158,6 +165,10 @@ class Zygote:
                         inner.unlink(missing_ok=True)
 
     def _emit(self, outcome: Outcome) -> None:
+        """Send an outcome; one with kernels waits for the batch's end, when all kernels are looked at together."""
+        if outcome.kernels:
+            self.held.append(outcome)
+            return
         self._send({"type": "outcome", "outcome": outcome.to_data()})
 
     def _send(self, message: dict[str, Any]) -> None:

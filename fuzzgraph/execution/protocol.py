@@ -86,6 +86,8 @@ class Outcome:
     the signal's number or the exit status. `cpu` is CPU seconds, `cpu_below` the part of it that was spent in processes
     that this one waited for (the C++ compiler). `features` maps a key space to what its observer recorded: "line" ->
     {file: [lines]}, "counter" -> [names]. `position` counts the programs that the same child ran before.
+    `kernels` are the C++ sources of a program of the cover tier; the zygote holds them against the compiler's front
+    end and takes them out.
     """
 
     id: str
@@ -101,6 +103,7 @@ class Outcome:
     code: int | None = None
     position: int = 0
     cpu_below: float = 0.0
+    kernels: tuple[str, ...] = ()
 
     @property
     def lines(self) -> dict[str, list[int]]:
@@ -123,7 +126,8 @@ class Outcome:
     def from_data(data: dict[str, Any]) -> Outcome:
         failures = tuple(Failure.from_data(f) for f in data["failures"])
         error = ErrorInfo.from_data(data["error"]) if data["error"] else None
-        return Outcome(**{**data, "failures": failures, "error": error})
+        kernels = tuple(data["kernels"])
+        return Outcome(**{**data, "failures": failures, "error": error, "kernels": kernels})
 
 
 def _plain(value: Any) -> Any:
