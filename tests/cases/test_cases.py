@@ -59,6 +59,7 @@ def torch_release() -> tuple[int, int]:
 
 
 @pytest.mark.compiles
+@pytest.mark.timeout(900)  # on an empty cache torch compiles its headers first
 @pytest.mark.skipif(torch_release() != (2, 15), reason="which of the bugs are open is known for torch 2.15")
 @pytest.mark.parametrize("issue", sorted(OPEN))
 def test_reproducer_shows_the_bug(issue: str, tmp_path: Path) -> None:
