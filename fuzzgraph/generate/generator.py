@@ -27,6 +27,8 @@ from .script import draw_calls, draw_region, draw_result, first_call
 RULE_TRIES = 12
 PROGRAM_TRIES = 50
 ITEMS = 4
+# Of the rules of a program with a theme.
+THEMED_RULES = 0.8
 
 
 class Generator:
@@ -43,6 +45,7 @@ class Generator:
         self.adapters = Adapters(book)
         self.forms = load_forms() if forms is None else forms
         self._families = _families(book, self.profile)
+        self._themed = {theme: _families(book, self.profile, theme) for theme, _ in self.profile.themes}
         self._writers = [(r, r.weight) for r in book.rules.values() if "inplace" in r.tags]
 
     def program(self, rng: Random) -> Program:
@@ -58,6 +61,7 @@ class Generator:
         b.options = draw_options(rng, self.profile)
         f = b.function("f")
         source = ProgramSource(self.book, b, f, self.profile, self.adapters, grad=b.options.grad)
+        source.theme = pick(self.profile.themes, rng) if rng.random() < self.profile.theme else None
         for _ in range(pick(self.profile.operators, rng)):
             self.extend(b, f, source, rng)
         if self._last_view(f) is not None and rng.random() < self.profile.write_view:
@@ -79,9 +83,13 @@ class Generator:
             return None
         return program if hazard(self.book, self.adapters, b) is None else None
 
-    def rule(self, rng: Random) -> Rule:
-        """A random rule: a family first, so that those with many rules do not crowd out the rest."""
-        return pick(pick(self._families, rng), rng)
+    def rule(self, rng: Random, theme: str | None = None) -> Rule:
+        """A random rule: a family first, so that those with many rules do not crowd out the rest. With a theme, mostly
+        one that takes that dtype."""
+        families = self._families
+        if theme is not None and self._themed.get(theme) and rng.random() < THEMED_RULES:
+            families = self._themed[theme]
+        return pick(pick(families, rng), rng)
 
     def extend(self, b: Builder, f: FunctionBuilder, source: ProgramSource, rng: Random) -> fx.Node | None:
         """Add one call of a random rule, with its operands; None where no rule that was tried applies."""
@@ -93,7 +101,7 @@ class Generator:
                 node = self.add(pick(self._writers, rng), b, f, source, rng)
                 source.prefer, source.prefer_written = None, False
             else:
-                node = self.add(self.rule(rng), b, f, source, rng)
+                node = self.add(self.rule(rng, source.theme), b, f, source, rng)
             if node is not None:
                 return node
         return None
@@ -145,9 +153,14 @@ class Generator:
         return not any(Knowledge(self.book, self.adapters, b, f).doubts() for f in b.functions.values())
 
 
-def _families(book: RuleBook, profile: Profile) -> list[tuple[list[tuple[Rule, float]], float]]:
-    """The rules of each family with their weights; a family weighs the root of what its rules weigh together."""
+def _families(
+    book: RuleBook, profile: Profile, dtype: str | None = None
+) -> list[tuple[list[tuple[Rule, float]], float]]:
+    """The rules of each family with their weights; a family weighs the root of what its rules weigh together, times
+    its factor. With a dtype, only rules that take it."""
     found: dict[str, list[tuple[Rule, float]]] = {}
     for rule in book.rules.values():
-        found.setdefault(rule.family, []).append((rule, rule.weight * profile.tag_factor(rule.tags)))
-    return [(rules, sum(weight for _, weight in rules) ** 0.5) for rules in found.values()]
+        if dtype is None or rule.takes(dtype):
+            found.setdefault(rule.family, []).append((rule, rule.weight * profile.tag_factor(rule.tags)))
+    factors = dict(profile.families)
+    return [(rules, factors.get(name, 1.0) * sum(w for _, w in rules) ** 0.5) for name, rules in found.items()]

@@ -27,6 +27,8 @@ DRAWS = 16
 # Existing values that are tried to be adapted before a fresh one is made.
 ADAPT_TRIES = 3
 TWICE_SHARE = 0.15
+# Of the operands that can have the program's theme.
+THEME_SHARE = 0.8
 GRAD_SHARE = 0.75
 DYNAMIC_SHARE = 0.06
 
@@ -50,6 +52,7 @@ class ProgramSource:
         self.fitter = Fitter(self.adapters, self.know, f, self._may_write)
         self.grad, self.before, self.fresh_inputs, self.prefer = grad, before, fresh_inputs, prefer
         self.prefer_written = False
+        self.theme: str | None = None  # a dtype that most operands are to have
         self._taken: set[fx.Node] = set()
         self._nodes_before: set[fx.Node] = set(f.nodes)
         self._inputs_before = len(b.inputs), len(b.constants)
@@ -241,6 +244,9 @@ class ProgramSource:
 
     def _dtype(self, want: Want, rng: Random) -> str:
         """Often a dtype that the program has already, so that values combine without casts."""
+        if self.theme in want.dtypes and rng.random() < THEME_SHARE:
+            assert self.theme is not None
+            return self.theme
         here = [k.dtype for k in map(type_of, self.values()) if isinstance(k, TensorType) and k.dtype in want.dtypes]
         if here and rng.random() < 0.5:
             return rng.choice(here)

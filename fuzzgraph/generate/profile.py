@@ -25,6 +25,16 @@ class Profile:
 
     # Operators drawn from rules; adapters (casts, views, clamps) come on top.
     operators: tuple[tuple[int, float], ...] = ((1, 20), (2, 27), (3, 22), (4, 14), (5, 8), (6, 5), (8, 3), (12, 1))
+    # How often a program has a theme: one dtype that most of its operands have, with operators that take it. Code
+    # generation errs where two operators meet in a narrow dtype, and independent draws hardly ever let them.
+    theme: float = 0.6
+    themes: tuple[tuple[str, float], ...] = (
+        ("f32", 4), ("f64", 2), ("f16", 2), ("bf16", 2), ("i64", 2), ("i32", 2), ("i16", 3), ("i8", 3), ("u8", 3),
+        ("bool", 2), ("c64", 1.5), ("c128", 0.5),
+    )  # fmt: skip
+    # A family's weight is multiplied by its factor. Pointwise operators are fused into one kernel, and what errs is
+    # often a pair of them: there are more pairs than of anything else.
+    families: tuple[tuple[str, float], ...] = (("unary", 1.6), ("binary", 2.2), ("ternary", 1.4))
     # A rule's weight is multiplied for each of these tags that it has.
     tags: Mapping[str, float] | None = None
     # How often an operand is made anew although values exist; falls as inputs accumulate. `apart` is that of the first

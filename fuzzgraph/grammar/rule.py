@@ -107,6 +107,11 @@ class Rule:
         at: dict[str, int | str] = {p.name: i for i, p in enumerate(self.params) if i < len(args)}
         return [at.get(name, name) for name in names if bound[name] is not None]  # type: ignore[index]
 
+    def takes(self, dtype: str) -> bool:
+        """Whether a tensor of this dtype can be the first required tensor operand; True for rules without one."""
+        specs = next((p.specs for p in self.params if p.tensor and not p.optional), ())
+        return not specs or any(isinstance(s, TensorSpec) and dtype in s.dtypes for s in specs)
+
     @staticmethod
     def writes(param: Param) -> bool:
         return any(isinstance(s, TensorSpec) and s.written for s in param.specs)
