@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -72,9 +73,11 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
         if proposer is not None:
             stack.callback(proposer.close)
         executor = stack.enter_context(_executor(Executor, config, directory, log))
-        # The environment is tried before any work, so that what is missing is one line and not a failed campaign.
-        executor.start(config.target)
-        seeds = load_seeds(config, infer, book, log)
+        # Two processes import torch meanwhile, which takes most of a campaign's start: side by side.
+        with ThreadPoolExecutor(1) as pool:
+            ready = pool.submit(_ready, executor, config, log)
+            seeds = load_seeds(config, infer, book, log)
+            ready.result()
         generator = Generator(book, infer)
         found = {mutator.name: mutator for mutator in mutators.load(config.plugin)}
         makers = Makers(
@@ -104,6 +107,14 @@ def _executor(make: Any, config: Config, directory: Path, log: LogFile) -> Any:
     return make(
         jobs=config.jobs, batch=config.batch, preload=config.preload, scratch=scratch, on_notice=log.write
     )  # fmt: skip
+
+
+def _ready(executor: Any, config: Config, log: LogFile) -> None:
+    """Try the environment before any work, so that what is missing is one line and not a failed campaign."""
+    from fuzzgraph.execution.startup import startup_checks
+
+    executor.start(config.target)
+    log.write(startup_checks(executor))
 
 
 def _proposer(

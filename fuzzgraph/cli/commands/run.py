@@ -67,7 +67,8 @@ def verdict_without(outcome: Outcome) -> str:
         return "-     the reference does not run"
     if outcome.status == "unstable":
         return "-     the reference is not a judge"
-    return "ok" if outcome.status in ("ok", "failure") else "-     it did not get that far"
+    crashed = any(failure.oracle == "crash" for failure in outcome.failures)
+    return "-     it did not get that far" if crashed or outcome.status not in ("ok", "failure") else "ok"
 
 
 def as_json(name: str, job: Job, outcome: Outcome) -> dict[str, Any]:
