@@ -11,9 +11,9 @@ from ..ir.program import RunOptions
 from .profile import Profile, pick
 
 # Settings that change what is generated on the CPU and that torch 2.13 to 2.15 have, each with values other than its
-# default. Left out: settings that change numerics on purpose (fast math, contraction), that only log or assert, that need
-# CUDA (`functionalize_rng_ops`), and
-# `cpp.dynamic_threads`, which breaks a fork server, and `cpp.force_inline_kernel`, whose C++ never compiles on 2.15.
+# default. Left out: settings that change results on purpose (fast math, contraction, strides of outputs), that only log
+# or assert, that need CUDA (`functionalize_rng_ops`), that break a fork server (`cpp.dynamic_threads`) or never compile
+# (`cpp.force_inline_kernel`, torch 2.15).
 CONFIG: Mapping[str, tuple[Any, ...]] = {
     "inductor.cpp.simdlen": (0, 1, 256),
     "inductor.cpp.enable_tiling_heuristics": (False,),
