@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
 import torch
@@ -10,6 +9,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .program import Variant
+from .transplant import Transplant
 
 _UP = {
     torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64,
@@ -140,67 +140,27 @@ def _tensors(value: Any) -> list[torch.Tensor]:
 
 
 def _upcast_all(namespace: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    """Upcast inputs, and in place what the program's globals hold; what shares storage goes on sharing it."""
-    caster = Upcaster()
-    for name, value in list(namespace.items()):
-        if not name.startswith("__"):
-            namespace[name] = caster.cast(value)
-    return {name: caster.cast(value) for name, value in inputs.items()}
+    return Upcaster().everything(namespace, inputs)
 
 
-class Upcaster:
-    """Casts tensors to float64 whole storage by whole storage, so that strides, offsets, overlap and sharing stay."""
+class Upcaster(Transplant):
+    """Casts floats to 64 bits."""
 
     def __init__(self) -> None:
-        self.storages: dict[tuple[int, torch.dtype], torch.Tensor] = {}
-        self.leaves: dict[int, torch.Tensor] = {}
-        self.seen: set[int] = set()
+        super().__init__()
+        self.dtypes: dict[int, torch.dtype] = {}
 
-    def cast(self, value: Any) -> Any:
-        """The value with its tensors cast: containers and objects are changed in place, tuples and tensors replaced."""
-        if isinstance(value, torch.Tensor):
-            return self.tensor(value)
-        if isinstance(value, tuple) and type(value) is tuple:
-            return tuple(self.cast(v) for v in value)
-        if id(value) in self.seen or isinstance(value, types.ModuleType | type | types.FunctionType):
-            return value
-        self.seen.add(id(value))
-        if isinstance(value, torch.nn.Module):
-            return value.double()
-        if isinstance(value, list):
-            value[:] = [self.cast(v) for v in value]
-        elif isinstance(value, dict):
-            for key in value:
-                value[key] = self.cast(value[key])
-        elif hasattr(value, "__dict__"):
-            for key, item in list(vars(value).items()):
-                vars(value)[key] = self.cast(item)
-        return value
+    def convert(self, flat: torch.Tensor) -> torch.Tensor:
+        return flat.to(_UP.get(flat.dtype, flat.dtype))
+
+    def module(self, module: torch.nn.Module) -> torch.nn.Module:
+        return module.double()
 
     def tensor(self, tensor: torch.Tensor) -> torch.Tensor:
-        wide = _UP.get(tensor.dtype)
-        if wide is None:
-            return self.sharing(tensor)
-        if id(tensor) not in self.leaves:
-            if not tensor.is_leaf:
-                raise CannotUpcast("an input is not a leaf")
-            cast = self.storage(tensor, wide).as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
-            self.leaves[id(tensor)] = cast.requires_grad_(tensor.requires_grad)
-        return self.leaves[id(tensor)]
-
-    def storage(self, tensor: torch.Tensor, wide: torch.dtype) -> torch.Tensor:
-        raw = tensor.untyped_storage()
-        key = (raw._cdata, tensor.dtype)
-        if key not in self.storages:
-            if any(k[0] == raw._cdata for k in self.storages):
-                raise CannotUpcast("two dtypes share a storage")
-            flat = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
-            flat = flat.set_(raw, 0, (raw.nbytes() // tensor.itemsize,), (1,))
-            self.storages[key] = flat.to(wide)
-        return self.storages[key]
-
-    def sharing(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Integers stay as they are, unless they are the bits of floats."""
-        if any(k[0] == tensor.untyped_storage()._cdata for k in self.storages):
+        """Raises CannotUpcast where a float shares its storage with something else, so that its bits are read."""
+        raw = tensor.untyped_storage()._cdata
+        if self.dtypes.setdefault(raw, tensor.dtype) != tensor.dtype:
             raise CannotUpcast("two dtypes share a storage")
-        return tensor
+        if not tensor.is_leaf:
+            raise CannotUpcast("an input is not a leaf")
+        return super().tensor(tensor)

@@ -15,6 +15,7 @@ import torch
 
 from ..ir.types import DTYPES
 from ..oracles._types import Run, leaves
+from .transplant import Mover
 
 # One name for all programs, so that messages which quote it are equal.
 MODULE = "fuzzgraph_program"
@@ -71,8 +72,9 @@ def run_once(loaded: Loaded, wrap: Callable[[Any], Any], variant: Variant | None
     try:
         namespace = _namespace(loaded)
         _seed()
-        with _placed(loaded.device):
-            inputs = namespace["make_inputs"]()
+        inputs = namespace["make_inputs"]()
+        if loaded.device != "cpu":
+            inputs = Mover(loaded.device).everything(namespace, inputs)
         if variant.prepare is not None:
             inputs = variant.prepare(namespace, inputs)
         run.inputs = inputs

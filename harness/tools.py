@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..oracles._types import Run
@@ -34,6 +35,11 @@ class Tools:
 
     def emulated(self) -> Run | None:
         return self._once("emulated", self._emulated)
+
+    def on_cpu(self) -> Run | None:
+        if self._loaded.device == "cpu":
+            return None
+        return self._once("cpu", lambda: run_once(replace(self._loaded, device="cpu"), identity))
 
     def unstable(self, reason: str) -> None:
         self.instability = self.instability or reason

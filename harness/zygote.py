@@ -154,9 +154,8 @@ class Zygote:
 
     def _prune(self) -> None:
         """Kernels' libraries pile up; what the warm-up made stays."""
-        if not self.cache.is_dir():
-            return
-        for path in self.cache.iterdir():
+        triton = Path(self.args.scratch, "triton")
+        for path in [p for folder in (self.cache, triton) if folder.is_dir() for p in folder.iterdir()]:
             if path not in self.kept:
                 shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
             elif path.is_dir():

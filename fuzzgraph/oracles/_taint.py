@@ -35,11 +35,20 @@ class Taint:
     sources: list[str] = field(default_factory=list)
 
 
+_last: tuple[Program | None, RuleBook | None, Taint] = (None, None, Taint())
+
+
 def taint(program: Program, book: RuleBook | None) -> Taint:
-    """The program's taint; without a rule book nothing is known and nothing tainted."""
+    """The program's taint; without a rule book nothing is known and nothing tainted.
+
+    Several oracles ask in a row, so the last answer is kept; programs and rule books never change.
+    """
+    global _last
     if book is None:
         return Taint()
-    return _Flow(program, book).run()
+    if _last[0] is not program or _last[1] is not book:
+        _last = (program, book, _Flow(program, book).run())
+    return _last[2]
 
 
 class _Flow:

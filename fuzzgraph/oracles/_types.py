@@ -47,6 +47,10 @@ class Tools(Protocol):
 
     low_precision: bool
 
+    def on_cpu(self) -> Run | None:
+        """The reference on the CPU, or None where that is where it ran."""
+        ...
+
     def unstable(self, reason: str) -> None:
         """The reference is no judge of this program."""
         ...

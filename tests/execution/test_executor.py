@@ -166,3 +166,21 @@ def test_an_environment_that_cannot_start_says_why(tmp_path):
     bad.write_text("def apply():\n    raise ValueError('no such function in this torch')\n")
     with pytest.raises(EnvironmentProblem, match="ValueError: no such function in this torch"), Executor(preload=[bad]) as e:
         e.start()
+
+
+def test_a_spawned_target_has_a_process_per_batch():
+    with Executor(batch=3) as fresh:
+        fault = source("import os; os._exit(3)")
+        outcomes = fresh.run([job(GRAD, target="inductor-fresh", options={"grad": True}), job(fault, target="inductor-fresh")])
+        assert [(o.status, o.stage) for o in outcomes] == [("ok", "done"), ("exit", "reference")]
+        assert fresh.versions["torch"]
+
+
+def test_a_target_without_its_device_says_so(executor):
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    assert executor.unavailable("inductor-cuda") in ("torch sees no GPU", "this torch is built without CUDA")
+    outcome = executor.run([job(source(), target="inductor-cuda")])[0]
+    assert outcome.status == "lost" and outcome.error.type == "TargetUnavailable"

@@ -6,10 +6,10 @@ from fuzzgraph.oracles._types import Run
 class FakeTools:
     """Further runs are what the test says; by default the reference again, and no float64 run."""
 
-    def __init__(self, reference, perturbed=None, float64=None, rerun=None, emulated=None, low_precision=False):
+    def __init__(self, reference, perturbed=None, float64=None, rerun=None, emulated=None, low_precision=False, cpu=None):
         self.reference = reference
         self._perturbed, self._float64, self._rerun, self._emulated = perturbed, float64, rerun, emulated
-        self.low_precision = low_precision
+        self.low_precision, self._cpu = low_precision, cpu
         self.float64_problem = "" if float64 else "not in this test"
         self.reasons: list[str] = []
 
@@ -24,6 +24,9 @@ class FakeTools:
 
     def emulated(self):
         return self._emulated
+
+    def on_cpu(self):
+        return self._cpu
 
     def unstable(self, reason):
         self.reasons.append(reason)
