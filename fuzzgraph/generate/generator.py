@@ -75,7 +75,8 @@ class Generator:
         region = draw_region(f, self.forms, rng) if rng.random() < self.profile.form else None
         if region is not None:
             f.regions.append(region)
-        if rng.random() < self.profile.calls:
+        # A second call meets what the first one wrote, so that what was in range may no longer be.
+        if rng.random() < self.profile.calls and not self._doubts(b):
             draw_calls(b, f, first_call(f), self.fits, rng)
         try:
             program = b.build()
@@ -150,7 +151,11 @@ class Generator:
             retype(b)
         except Rejected:
             return False
-        return not any(Knowledge(self.book, self.adapters, b, f).doubts() for f in b.functions.values())
+        return not self._doubts(b)
+
+    def _doubts(self, b: Builder) -> bool:
+        """Whether an operand may be outside the domain that its operator needs."""
+        return any(Knowledge(self.book, self.adapters, b, f).doubts() for f in b.functions.values())
 
 
 def _families(

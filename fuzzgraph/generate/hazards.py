@@ -1,21 +1,49 @@
-"""Writes that eager refuses under autograd: to leaves, to saved values, to items of a split, twice over."""
+"""What eager refuses though each call by itself is fine.
+
+Writes under autograd: to leaves, to saved values, to items of a split, twice over. Two half dtypes under autocast."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import torch
 import torch.fx as fx
 
 from ..grammar.rule import RuleBook
 from ..ir.builder import Builder, FunctionBuilder
 from ..ir.program import root_of, type_of
-from ..ir.types import SequenceType, TensorType
+from ..ir.types import FROM_TORCH, SequenceType, TensorType
 from ..ir.typing import operands
 from .adapt import Adapters
 from .domains import written_nodes
 
+HALVES = frozenset({"f16", "bf16"})
+
 
 def hazard(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
+    """Why the program may fail in eager although its calls are valid; None where it surely does not."""
+    return mixed_halves(b) or _unsafe_write(book, adapters, b)
+
+
+def mixed_halves(b: Builder) -> str | None:
+    """Autocast to one half dtype refuses to promote values of the other one."""
+    named: set[Any] = {b.options.autocast}
+    named |= {a for call in b.calls for context in call.contexts for a in context.args}
+    named |= {FROM_TORCH.get(a, "") for f in b.functions.values() for r in f.regions for a in r.args if _is_dtype(a)}
+    halves = named & HALVES
+    if not halves:
+        return None
+    kinds = [type_of(n) for f in b.functions.values() for n in f.nodes]
+    found = {k.dtype for k in kinds if isinstance(k, TensorType)} & HALVES
+    return f"autocast to {min(halves)} meets values of {max(found)}" if len(found | halves) > 1 else None
+
+
+def _is_dtype(value: Any) -> bool:
+    return isinstance(value, torch.dtype)
+
+
+def _unsafe_write(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
     """Why backward (or a write before it) may fail; None where all writes are surely fine.
 
     Cautious: every operand and the result of a differentiable operator count as saved for backward, whether or not the
@@ -32,6 +60,7 @@ def hazard(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
 
 def _hazards(book: RuleBook, adapters: Adapters, b: Builder, f: FunctionBuilder) -> Iterator[str]:
     flow = Flow(adapters, f)
+    written: set[str] = set()
     for node in f.body:
         targets = written_nodes(book, node)
         for target in targets:
@@ -46,6 +75,10 @@ def _hazards(book: RuleBook, adapters: Adapters, b: Builder, f: FunctionBuilder)
             if root in flow.inputs and flow.differentiable(node) and len(b.calls) > 1:
                 yield f"{node.name} makes input {root} part of a graph that a second call would need again"
         flow.follow(node, targets)
+        written |= {flow.root(t) for t in targets}
+    again = written & flow.inputs & flow.saved
+    if len(b.calls) > 1 and again:
+        yield f"a second call writes {min(again)}, which backward of the first may need"
 
 
 def flow_at(book: RuleBook, adapters: Adapters, f: FunctionBuilder, until: fx.Node | None = None) -> Flow:

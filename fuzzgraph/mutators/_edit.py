@@ -59,7 +59,7 @@ class Edit:
         self.program, self.tools = program, tools
         self.b = Builder(tools.infer, tools.book.check, base=program)
         self.adapters = tools.generator.adapters
-        self._doubtful = self._problems(self.b) if program.size else set()
+        self.doubtful = self._problems(self.b) if program.size else set()
         self._hazardous = hazard(tools.book, self.adapters, self.b) is not None
         self._unused = {n.name for f in self.b.functions.values() for n in f.placeholders if not _used(f, n)}
 
@@ -150,7 +150,7 @@ class Edit:
         large = next(too_large, None)
         if large is not None:
             raise Rejected(f"{large.name} has too many elements")
-        new = self._problems(self.b) - self._doubtful
+        new = self._problems(self.b) - self.doubtful
         if new:
             raise Rejected(f"elements of an operand of {min(new)[0]} may be out of range")
         if not self._hazardous and (reason := hazard(self.tools.book, self.adapters, self.b)):
@@ -194,7 +194,7 @@ class Edit:
         """Move operands into the domains that their operators need, where the change brought them in doubt."""
         know = Knowledge(self.tools.book, self.adapters, self.b, f)
         for doubt in know.doubts():
-            if (doubt.node.name, doubt.at) in self._doubtful:
+            if (doubt.node.name, doubt.at) in self.doubtful:
                 continue
             want = Want(frozenset({_dtype(doubt.operand)}), ShapeWant(ranks=(0, 8)), doubt.domain)
             found = self.fitter(f, doubt.node).fit(doubt.operand, want, rng, doubt.node)
@@ -248,7 +248,7 @@ class Edit:
             retype(trial)
         except Rejected:
             return False
-        return self._problems(trial) <= self._doubtful
+        return self._problems(trial) <= self.doubtful
 
     def _with_fitting_calls(self, program: Program) -> Program:
         """The program without those further calls that no longer type, on inputs of other types than the first."""

@@ -30,5 +30,7 @@ class ChangeCalls:
         f = edit.b.functions.get(call.function)
         if f is None or not all(isinstance(a, Ref) for a in call.args):
             raise Rejected("a call of a closure, or with literals")
+        if edit.doubtful:
+            raise Rejected("a second call might find operands out of range")
         draw_call(edit.b, f, call, edit.tools.generator.fits, rng)
         return True

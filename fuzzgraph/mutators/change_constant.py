@@ -13,7 +13,7 @@ from . import mutator
 from ._edit import Edit, attempt
 from .tools import Tools
 
-INTS = (0, 1, -1, 2, 3, 7, 16, 127, 128, 255, -128, 2**15, 2**31 - 1, -(2**31), 2**31, 2**63 - 1, -(2**63))
+INTS = (0, 1, -1, 2, 3, 7, 16, 127, 128, 255, -128, 2**15, 2**31 - 1, -(2**31), 2**31, 2**63 - 1, -(2**62))
 # Inside tuples there are sizes, dims and strides: only small steps keep them meaningful.
 STEPS = (-2, -1, 1, 2)
 FLOATS = (

@@ -47,3 +47,18 @@ def test_an_input_may_join_the_graph_once():
     inputs = "input x: f32[4]\nconst w: f32[4] grad"
     assert problem("a = Tensor.add_(x, w) return a", inputs) is None
     assert problem("a = Tensor.add_(x, w) return a", inputs, "call f(x)\ncall f(x)") is not None
+
+
+def test_a_second_call_must_not_write_what_the_first_saved():
+    inputs = "input x: f32[4]\nconst w: f32[4] grad"
+    body = "a = Tensor.neg_(x) b = mul(x, w) return b"
+    assert problem(body, inputs) is None
+    assert problem(body, inputs, "call f(x)\ncall f(x)") is not None
+
+
+@pytest.mark.parametrize(("dtype", "refused"), [("f16", True), ("bf16", False), ("f32", False)])
+@pytest.mark.parametrize("place", ["option", "call"])
+def test_autocast_meets_one_half_dtype_only(dtype, refused, place):
+    option, context = ('option autocast = "bf16"', "") if place == "option" else ("", ' with autocast("bf16")')
+    inputs = f"input x: {dtype}[4]\n{option}"
+    assert (problem("a = neg(x) return a", inputs, "call f(x)" + context) is not None) is refused
