@@ -79,14 +79,17 @@ def share_warm(scratch: str) -> None:
         return
     part = target.with_name(f"{target.name}-{os.getpid()}")
     try:
-        shutil.copytree(scratch, part)
+        shutil.copytree(scratch, part, ignore=shutil.ignore_patterns("log"))
         part.rename(target)
     except (OSError, shutil.Error):  # another zygote was faster, or the disk is full or read-only
         shutil.rmtree(part, ignore_errors=True)
 
 
 def _link_or_copy(source: str, target: str) -> str:
-    """Files of 100 MB lie there: share them where both folders are on one disk. Nothing writes into them."""
+    """Files of 100 MB lie there: share them where both folders are on one disk. Nothing writes into them; what is
+    there already, a log or an earlier copy, stays."""
+    if os.path.exists(target):
+        return target
     try:
         os.link(source, target)
     except OSError:
