@@ -35,8 +35,8 @@ def mixed_halves(b: Builder) -> str | None:
     if not halves:
         return None
     kinds = [type_of(n) for f in b.functions.values() for n in f.nodes]
-    found = {k.dtype for k in kinds if isinstance(k, TensorType)} & HALVES
-    return f"autocast to {min(halves)} meets values of {max(found)}" if len(found | halves) > 1 else None
+    found = {k.dtype for k in kinds if isinstance(k, TensorType)}
+    return f"autocast to {min(halves)} meets the other half dtype" if HALVES <= halves | found else None
 
 
 def _is_dtype(value: Any) -> bool:

@@ -62,3 +62,8 @@ def test_autocast_meets_one_half_dtype_only(dtype, refused, place):
     option, context = ('option autocast = "bf16"', "") if place == "option" else ("", ' with autocast("bf16")')
     inputs = f"input x: {dtype}[4]\n{option}"
     assert (problem("a = neg(x) return a", inputs, "call f(x)" + context) is not None) is refused
+
+
+def test_autocast_to_two_half_dtypes():
+    inputs = 'input x: f32[4]\noption autocast = "f16"'
+    assert problem("a = neg(x) return a", inputs, 'call f(x) with autocast("bf16")') is not None
