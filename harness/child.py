@@ -15,7 +15,7 @@ from dataclasses import replace
 import torch
 
 from ..execution.protocol import OUTPUT_LIMIT, ErrorInfo, Job, Outcome
-from . import failures, limits, observers
+from . import failures, limits, observers, targets
 from .runner import Context, execute
 from .slot import Slot
 from .watch import HARNESS_FAULT
@@ -37,6 +37,8 @@ def run(slot: Slot, jobs: list[Job], context: Context, close: tuple[int, ...] = 
                 os._exit(0)
             slot.enter("done")
             if not slot.send(outcome.to_data()):
+                os._exit(0)
+            if not targets.load(job.target).healthy():
                 os._exit(0)
             if index + 1 < len(jobs):
                 _forget(context)

@@ -8,6 +8,7 @@ A target file defines (only `wrap` is required):
     available() -> str | None        why it cannot run here, or None; torch is importable when it is called
     wrap(kwargs) -> callable         what stands for torch.compile; kwargs are those of torch.compile
     prepare() -> None                called once per process, after torch's import
+    healthy() -> bool                asked after each program: whether another can run in this process
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from __future__ import annotations
 from ..loading import load_file, names_in
 
 FOLDER = __path__[0]
-DEFAULTS = {"ENVIRONMENT": {}, "SPAWN": False, "DEVICE": "cpu", "available": lambda: None, "prepare": lambda: None}
+DEFAULTS = {
+    "ENVIRONMENT": {}, "SPAWN": False, "DEVICE": "cpu", "available": lambda: None, "prepare": lambda: None,
+    "healthy": lambda: True,
+}  # fmt: skip
 
 
 def names() -> list[str]:

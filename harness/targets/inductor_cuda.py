@@ -24,5 +24,16 @@ def prepare():
     torch.zeros(1, device="cuda").add_(1).item()
 
 
+def healthy():
+    """A failed assertion on the device spoils the process for good."""
+    import torch
+
+    try:
+        torch.cuda.synchronize()
+    except Exception:  # whatever CUDA says: the process is of no more use, and the next batch member gets a new one
+        return False
+    return True
+
+
 def wrap(kwargs):
     return compiled("inductor", kwargs)
