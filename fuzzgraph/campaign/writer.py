@@ -60,7 +60,8 @@ class Writer:
 
     def _executed(self, event: Executed) -> None:
         task, outcome, origin = event.task, event.outcome, event.task.origin
-        blob = None if task.purpose == "cover" else task.packed()
+        # Most programs are only covered, and are not worth their bytes.
+        blob = None if task.purpose == "cover" and outcome.status == "ok" else task.packed()
         record = ProgramRecord(
             task.number, task.hash, origin.kind, origin.parent, origin.mutators, outcome.status, task.purpose,
             outcome.cpu, task.nodes, blob,

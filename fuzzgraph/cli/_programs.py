@@ -23,9 +23,10 @@ class Named:
 
 
 def load(name: str, corpus: Path | None, infer: Inference, trust: bool = False) -> list[Named]:
-    """Programs that `name` means: a .fg file, a finding directory, a folder of .fg files, DIR:ID, or, with `corpus`, an
-    entry's id or the start of its hash. `trust`: take types that a text states as they are, and ask `infer` for texts
-    that leave some out only. Raises UsageError, ProgramError or StoreError.
+    """Programs that `name` means: a .fg file, a finding directory, a folder of .fg files, DIR:ID, or ID with `corpus`.
+
+    ID is an entry's id, the start of its hash, or @N, the campaign's program N. `trust`: take types that a text states
+    as they are, and ask `infer` for texts only that leave some out. Raises UsageError, ProgramError or StoreError.
     """
     path = Path(name)
     if path.is_file():
@@ -86,6 +87,11 @@ def _entry(directory: Path, name: str) -> Named:
 
     store = Store(directory, readonly=True)
     try:
+        if name.startswith("@") and name[1:].isdigit():
+            blob = store.program_blob(int(name[1:]))
+            if blob is None:
+                raise UsageError("this program was not kept", where=f"{directory}:{name}", hint="compared ones are")
+            return Named(f"{directory}:{name}", unpack(blob), {})
         entries = store.find_entries(name) if name else []
     finally:
         store.close()

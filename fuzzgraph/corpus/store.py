@@ -119,6 +119,11 @@ class Store:
         where = " WHERE e.hash LIKE ? || '%' OR CAST(e.id AS TEXT) = ? ORDER BY e.id"
         return [self._entry(row) for row in self._rows(_ENTRY + where, (prefix, prefix))]
 
+    def program_blob(self, number: int) -> bytes | None:
+        """The packed program of that number, None where it was not kept."""
+        blob = self._one("SELECT blob FROM programs WHERE number=?", (number,))
+        return None if blob is None else bytes(blob)
+
     def _entry(self, row: tuple[Any, ...]) -> EntryRecord:
         id, number, digest, origin, parent, chain, seed, cost, nodes, new, status = row[:11]
         versions, created, packed, blob, picks = row[11:]
