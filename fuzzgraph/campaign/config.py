@@ -37,8 +37,8 @@ class Config:
     preload: tuple[str, ...] = ()
     plugin: tuple[str, ...] = ()
     stop_on: str = ""
-    generate_share: float = 0.35
-    compare_share: float = 0.5
+    generate_share: float = 0.45
+    compare_share: float = 0.4
     batch: int = 8
     timeout: float = 30.0
     features_off: tuple[str, ...] = ()

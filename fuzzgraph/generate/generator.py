@@ -28,7 +28,7 @@ RULE_TRIES = 12
 PROGRAM_TRIES = 50
 ITEMS = 4
 # Of the rules of a program with a theme.
-THEMED_RULES = 0.8
+THEMED_RULES = 0.9
 
 
 class Generator:

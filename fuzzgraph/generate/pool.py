@@ -28,7 +28,7 @@ DRAWS = 16
 ADAPT_TRIES = 3
 TWICE_SHARE = 0.15
 # Of the operands that can have the program's theme.
-THEME_SHARE = 0.8
+THEME_SHARE = 0.9
 GRAD_SHARE = 0.75
 DYNAMIC_SHARE = 0.06
 

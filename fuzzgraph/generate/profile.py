@@ -27,9 +27,9 @@ class Profile:
     operators: tuple[tuple[int, float], ...] = ((1, 20), (2, 27), (3, 22), (4, 14), (5, 8), (6, 5), (8, 3), (12, 1))
     # How often a program has a theme: one dtype that most of its operands have, with operators that take it. Code
     # generation errs where two operators meet in a narrow dtype, and independent draws hardly ever let them.
-    theme: float = 0.6
+    theme: float = 0.7
     themes: tuple[tuple[str, float], ...] = (
-        ("f32", 4), ("f64", 2), ("f16", 2), ("bf16", 2), ("i64", 2), ("i32", 2), ("i16", 3), ("i8", 3), ("u8", 3),
+        ("f32", 4), ("f64", 2), ("f16", 2), ("bf16", 2), ("i64", 3), ("i32", 3), ("i16", 4), ("i8", 4), ("u8", 4),
         ("bool", 2), ("c64", 1.5), ("c128", 0.5),
     )  # fmt: skip
     # A family's weight is multiplied by its factor. Pointwise operators are fused into one kernel, and what errs is
