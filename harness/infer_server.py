@@ -16,6 +16,7 @@ import warnings
 from typing import Any
 
 from ..execution.protocol import read_frame, write_frame
+from ..torch_compat import imported_torch
 from . import limits
 
 # A representative of each Python scalar whose value the program does not fix. No 0 and no 1: shapes specialize on them.
@@ -37,7 +38,7 @@ def main(argv: list[str]) -> int:
     torch.set_num_threads(1)
     server = Server()
     server.warm_up()
-    write_frame(args.sink, {"id": -1, "torch": torch.__version__})
+    write_frame(args.sink, {"id": -1, **imported_torch()})
     while True:
         request = read_frame(args.source)
         if request is None:

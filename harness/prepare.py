@@ -19,11 +19,11 @@ import sys
 import traceback
 from collections.abc import Callable
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..execution.protocol import read_frame, write_frame
+from ..torch_compat import imported_torch, installed_torch
 from . import hooks, observers
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def warm_folder() -> Path:
     info = Path("/proc/cpuinfo")
     first = info.read_text().partition("\n\n")[0] if info.exists() else ""
     cpu = platform.machine() + "".join(x for x in first.splitlines() if x.startswith(("model name", "flags")))
-    facts = [torch_file, metadata.version("torch"), os.stat(torch_file).st_mtime_ns, sys.version, cpu, compiler]
+    facts = [torch_file, installed_torch(), os.stat(torch_file).st_mtime_ns, sys.version, cpu, compiler]
     if compiler:
         done = subprocess.run([compiler, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         facts.append(done.stdout)
@@ -187,13 +187,7 @@ def in_child(report: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    import torch
-
-    return {
-        "torch": torch.__version__,
-        "torch_git": (torch.version.git_version or "")[:12],
-        "python": platform.python_version(),
-    }
+    return {**imported_torch(), "python": platform.python_version()}
 
 
 def make_context(memory: int) -> Context:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from importlib import metadata
 from pathlib import Path
 
 from fuzzgraph.errors import EnvironmentProblem
+from fuzzgraph.torch_compat import check_torch
 
-# Names that the harness hooks have moved below this.
-OLDEST_TORCH = (2, 11)
 # A campaign writes some hundred MB a day; the compiler's caches of a session take as much again.
 FREE_BYTES = 1 << 30
 
@@ -21,17 +19,6 @@ def check(directory: Path) -> None:
     check_torch()
     check_compiler()
     check_disk(directory)
-
-
-def check_torch() -> None:
-    try:
-        version = metadata.version("torch")
-    except metadata.PackageNotFoundError:
-        raise EnvironmentProblem("torch is not installed", hint="pip install torch") from None
-    parts = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
-    if parts < OLDEST_TORCH:
-        oldest = ".".join(map(str, OLDEST_TORCH))
-        raise EnvironmentProblem(f"torch {version} is too old", hint=f"torch {oldest} or later is supported")
 
 
 def check_compiler() -> None:

@@ -60,7 +60,7 @@ def test_frames_of_a_fault_handlers_stack():
         "Fatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent call first):\n"
         '  File "/a/torch/b/site-packages/torch/_inductor/graph.py", line 10 in run\n'
         '  File "/a/lib/site-packages/other.py", line 1 in x\n'
-        '  File "/home/me/pytorch/torch/_dynamo/convert_frame.py", line 5 in _compile\n'
+        '  File "/srv/pytorch/torch/_dynamo/convert_frame.py", line 5 in _compile\n'
     )
     assert stack_frames(stack) == ("_dynamo/convert_frame.py:_compile", "_inductor/graph.py:run")
 
