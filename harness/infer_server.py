@@ -3,7 +3,8 @@
 `python -m fuzzgraph.harness.infer_server --in FD --out FD`
 
 It reads {"id", "mode": "fake" | "eager", "items": [[op, args, kwargs, values], ...]}, packed as fuzzgraph.ir.wire does,
-and writes {"id", "results": [[type, error, alias_of], ...], "cpu"}. `values` are by flat operand index: [kind, params, seed].
+and writes {"id", "results": [[type, error, alias_of], ...], "cpu"}. `values` are by flat operand index: [kind, params,
+seed].
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class Server:
 
     def warm_up(self) -> None:
         """The first call imports much, which must not count against the first request's time."""
-        self.one("fake", ["add", self.wire.pack_value((self.types.tensor("f32", (2,)), 1)), {"$": "dict", "v": []}, None])
+        args = self.wire.pack_value((self.types.tensor("f32", (2,)), 1))
+        self.one("fake", ["add", args, self.wire.pack_value({}), None])
 
     def one(self, mode: str, item: list[Any]) -> list[Any]:
         """[packed type or None, error or None, alias_of]"""

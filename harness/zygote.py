@@ -210,7 +210,7 @@ def main(argv: list[str]) -> None:
         sys.stderr.flush()
         os._exit(3)
     try:
-        write_frame(args.sink, ready)
+        write_frame(args.sink, {**ready, "cpu": limits.own_cpu()})
         if zygote is not None:
             zygote.serve()
     except (Abandoned, BrokenPipeError):  # the engine was killed: nobody else will clean up

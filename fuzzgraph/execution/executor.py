@@ -269,7 +269,7 @@ class Executor:
 
     def _started(self, worker: _Worker, message: dict[str, Any]) -> None:
         worker.ready, self._failed_starts = True, 0
-        worker.serves = tuple(message["serves"])
+        worker.serves, worker.cpu = tuple(message["serves"]), message["cpu"]
         for notice in message["notices"]:
             if notice not in self._noticed and self.on_notice is not None:
                 self.on_notice(notice)

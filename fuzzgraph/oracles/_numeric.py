@@ -15,7 +15,7 @@ TOLERANCE: dict[torch.dtype, tuple[float, float]] = {
     torch.complex64: (1.3e-6, 1e-5),
     torch.complex128: (1e-7, 1e-7),
 }
-# `tol` for torch._dynamo.utils.same: its own default, and no finer than the dtype's rounding nor coarser than a double's.
+# `tol` for torch._dynamo.utils.same: its own default, but no finer than the dtype's tolerance, nor coarser for float64.
 SAME_TOLERANCE: dict[torch.dtype, float] = {
     torch.float16: 1e-3, torch.bfloat16: 1.6e-2, torch.float32: 1e-4, torch.float64: 1e-7,
 }  # fmt: skip

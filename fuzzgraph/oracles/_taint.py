@@ -83,9 +83,9 @@ class _Flow:
         return Taint(outputs, sorted(self.inputs), sorted(self.states), sorted(self.sources))
 
     def _size(self) -> tuple[int, ...]:
-        items = sum(map(len, self.items.values()))
-        sets = (self.roots, self.values, self.states, self.inputs, self.results)
-        return (items, *map(len, sets))
+        items = sum(len(found) for found in self.items.values())
+        names = len(self.states) + len(self.inputs) + len(self.results)
+        return (items, len(self.roots), len(self.values), names)
 
     def _tags(self, op: str) -> frozenset[str]:
         rule = self.book.rules.get(op)

@@ -30,12 +30,12 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
     if cpu.error is not None:
         text = f"{type(cpu.error).__name__}: {cpu.error}"
         return [Failure("device", "error", "run", f"{type(cpu.error).__name__} on the CPU only", text[:2000])]
-    found = value.judge(plan, reference, cpu, _Quiet(tools))
-    return [
-        replace(f, oracle="device", detail=f.detail.replace("in eager", "on the device").replace("compiled", "on the CPU"))
-        for f in found
-        if f.kind != "zero_sign"  # no device promises that
-    ]
+    found = [f for f in value.judge(plan, reference, cpu, _Quiet(tools)) if f.kind != "zero_sign"]
+    return [replace(f, oracle="device", detail=_reworded(f.detail)) for f in found]
+
+
+def _reworded(detail: str) -> str:
+    return detail.replace("in eager", "on the device").replace("compiled", "on the CPU")
 
 
 class _Quiet:
@@ -44,12 +44,14 @@ class _Quiet:
     low_precision = False
 
     def __init__(self, tools: Tools) -> None:
-        self.rerun, self.perturbed, self.float64 = tools.rerun, tools.perturbed, tools.float64
+        self.rerun, self.perturbed = tools.rerun, tools.perturbed
+        self.float64_problem = ""
         self._tools = tools
 
-    @property
-    def float64_problem(self) -> str:
-        return self._tools.float64_problem
+    def float64(self) -> Run | None:
+        run = self._tools.float64()
+        self.float64_problem = self._tools.float64_problem
+        return run
 
     def emulated(self) -> Run | None:
         return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ._failure import Failure
-from ._snapshot import show, skipped, table
+from ._snapshot import Key, show, skipped, table
 from ._types import Run, Tools
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
 
 
 def _differences(plan: dict[str, Any], reference: Run, subject: Run) -> Iterator[Failure]:
-    pairs = [(("output", i), a, b) for i, (a, b) in enumerate(zip(reference.results, subject.results))]
+    pairs: list[tuple[Key, Any, Any]] = [(("output", i), a, b) for i, (a, b) in enumerate(zip(reference.results, subject.results))]
     if len(reference.results) != len(subject.results):
         yield _failure("structure", "number of results", f"{len(reference.results)} and {len(subject.results)}")
     if reference.states is not None or subject.states is not None:
@@ -93,7 +93,10 @@ def _children(key: tuple[Any, ...], a: Any, b: Any) -> Iterator[Failure]:
 def _tensor(key: tuple[Any, ...], a: torch.Tensor, b: torch.Tensor) -> Iterator[Failure]:
     """What a program can see of a tensor but its values. Gradients: autograd promises no strides."""
     where = show(key)
-    for kind, x, y in (("dtype", a.dtype, b.dtype), ("device", a.device.type, b.device.type), ("layout", a.layout, b.layout)):
+    kinds: list[tuple[str, Any, Any]] = [
+        ("dtype", a.dtype, b.dtype), ("device", a.device.type, b.device.type), ("layout", a.layout, b.layout),
+    ]  # fmt: skip
+    for kind, x, y in kinds:
         if x != y:
             yield _failure(kind, f"{x} became {y}", f"{where}: eager {x}, compiled {y}")
             return
@@ -105,10 +108,11 @@ def _tensor(key: tuple[Any, ...], a: torch.Tensor, b: torch.Tensor) -> Iterator[
     if a.layout == torch.strided and _strides(a) != _strides(b):
         detail = f"{where}, shape {list(a.shape)}: eager {list(a.stride())}, compiled {list(b.stride())}"
         yield _failure("stride", "strides differ", detail)
-    for kind, x, y in (
+    bits = [
         ("requires_grad", a.requires_grad, b.requires_grad), ("conj", a.is_conj(), b.is_conj()),
         ("neg", a.is_neg(), b.is_neg()),
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for kind, x, y in bits:
         if x != y:
             yield _failure(kind, f"{kind} {x} became {y}", f"{where}: eager {x}, compiled {y}")
 

@@ -68,7 +68,8 @@ def _line_callback(root: str, hits: dict[str, set[int]]) -> Callable[[types.Code
             name = code.co_filename
             file = relative.get(name)
             if file is None:
-                inside = name.startswith(root) and name.startswith(folders, start)
+                # Generated functions have names such as "subclass_codegen.py:codegen(backward)".
+                inside = name.startswith(root) and name.startswith(folders, start) and name.endswith(".py")
                 file = relative[name] = name[start:] if inside else ""
             if file:
                 lines = hits.get(file)
@@ -110,7 +111,10 @@ class _Tracer:
 
 @cache
 def _function_lines(path: str) -> frozenset[int]:
-    """Lines inside function bodies of a source file, `def` lines of outermost functions left out."""
+    """Lines inside function bodies of a source file, `def` lines of outermost functions left out. None of code that
+    was generated under a name that is no file."""
+    if not os.path.isfile(path):
+        return frozenset()
     with open(path, encoding="utf-8") as f:
         todo = [compile(f.read(), path, "exec", dont_inherit=True)]
     lines: set[int] = set()

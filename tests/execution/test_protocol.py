@@ -6,7 +6,14 @@ import threading
 import pytest
 
 from fuzzgraph.execution.protocol import (
-    ErrorInfo, Failure, FrameReader, Job, Outcome, pack_frame, read_frame, write_frame,
+    ErrorInfo,
+    Failure,
+    FrameReader,
+    Job,
+    Outcome,
+    pack_frame,
+    read_frame,
+    write_frame,
 )  # fmt: skip
 
 OUTCOME = Outcome(

@@ -29,8 +29,9 @@ X = "return {'x': torch.linspace(0, 1, 6)}"
     "body",
     [
         "return x.sin()", "return x + torch.ones(6)", "return x.to(torch.float32)", "return x.float()",
-        "return x.half() + x.bfloat16()", "return torch.full((6,), 1.5, dtype=torch.float16)", "return x.type_as(x.half())",
-        "return x.type(torch.float32)", "return torch.zeros_like(x, dtype=torch.float32)", "return x + torch.tensor(1.5)",
+        "return x.half() + x.bfloat16()", "return torch.full((6,), 1.5, dtype=torch.float16)",
+        "return x.type_as(x.half())", "return x.type(torch.float32)", "return x + torch.tensor(1.5)",
+        "return torch.zeros_like(x, dtype=torch.float32)",
         "return x.to('cpu', torch.float32)", "return x.sum(dtype=torch.float32)",
     ],
 )  # fmt: skip
@@ -39,8 +40,9 @@ def test_every_float_becomes_float64(body):
 
 
 def test_complex_and_integers():
-    assert wide("return {'x': torch.ones(3, dtype=torch.complex64)}", "return x * 2").results[0].dtype == torch.complex128
-    assert wide("return {'x': torch.ones(3, dtype=torch.int32)}", "return x * 2").results[0].dtype == torch.int32
+    for dtype, expected in (("complex64", torch.complex128), ("int32", torch.int32)):
+        run = wide(f"return {{'x': torch.ones(3, dtype=torch.{dtype})}}", "return x * 2")
+        assert run.results[0].dtype == expected
 
 
 def test_the_default_dtype_is_put_back():
@@ -125,6 +127,7 @@ def test_perturbation_reaches_results_and_is_repeatable():
 
 
 def test_perturbation_leaves_mutation_and_backward_working():
-    loaded = load("return {'x': torch.linspace(0, 1, 6).requires_grad_()}", "y = x * 3; y.add_(1); return y.sin()", grad=True)
+    make = "return {'x': torch.linspace(0, 1, 6).requires_grad_()}"
+    loaded = load(make, "y = x * 3; y.add_(1); return y.sin()", grad=True)
     run = run_once(loaded, identity, perturbing_variant(1))
     assert run.error is None and run.gradients["x"].shape == (6,)

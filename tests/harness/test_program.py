@@ -77,7 +77,10 @@ def test_tracebacks_show_the_source():
 
 
 def test_modes_hold():
-    text = "def make_inputs():\n    return {'x': torch.ones(2, 2)}\ndef run(wrap, inputs):\n    return [inputs['x'] @ inputs['x']]\n"
+    text = (
+        "def make_inputs():\n    return {'x': torch.ones(2, 2)}\n"
+        "def run(wrap, inputs):\n    return [inputs['x'] @ inputs['x']]\n"
+    )
     assert run_once(load(text, autocast="bf16"), identity).results[0].dtype == torch.bfloat16
     assert run_once(load(text, autocast="bfloat16"), identity).results[0].dtype == torch.bfloat16
     assert run_once(load(text, inference=True), identity).results[0].is_inference()

@@ -6,7 +6,9 @@ from fuzzgraph.oracles._types import Run
 class FakeTools:
     """Further runs are what the test says; by default the reference again, and no float64 run."""
 
-    def __init__(self, reference, perturbed=None, float64=None, rerun=None, emulated=None, low_precision=False, cpu=None):
+    def __init__(
+        self, reference, perturbed=None, float64=None, rerun=None, emulated=None, low_precision=False, cpu=None
+    ):
         self.reference = reference
         self._perturbed, self._float64, self._rerun, self._emulated = perturbed, float64, rerun, emulated
         self.low_precision, self._cpu = low_precision, cpu

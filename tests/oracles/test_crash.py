@@ -72,7 +72,8 @@ def test_a_cpp_error_is_its_first_error_line():
 
     text = (
         "C++ compile error\n\nCommand:\ng++ /tmp/x.cpp\n\nOutput:\n/tmp/x.cpp:1:2: warning: overflow\n"
-        "/tmp/abc/x.cpp:17:30: error: no matching function for call to 'f(int&, short int&)'\n  17 | f(a, b)\n     | ^\n"
+        "/tmp/abc/x.cpp:17:30: error: no matching function for call to 'f(int&, short int&)'\n  17 | f(a, b)\n"
+        "     | ^\n"
         "/tmp/abc/x.cpp:18:30: error: second\n"
     )
     error = CppCompileError(text)

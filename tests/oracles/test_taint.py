@@ -11,7 +11,7 @@ from fuzzgraph.ir.types import SequenceType, tensor
 from fuzzgraph.oracles import value
 from fuzzgraph.oracles._taint import taint
 
-F, I = tensor("f32", (4,)), tensor("i64", (4,))
+F, INTS = tensor("f32", (4,)), tensor("i64", (4,))
 
 
 class Types:
@@ -19,9 +19,9 @@ class Types:
 
     def infer(self, op, args, kwargs):
         if op == "topk":
-            return Inferred(SequenceType("tuple", (F, I)), None, (None, None))
+            return Inferred(SequenceType("tuple", (F, INTS)), None, (None, None))
         if op == "argsort":
-            return Inferred(I, None, (None,))
+            return Inferred(INTS, None, (None,))
         return Inferred(F, None, (0 if op.endswith("_") or op == "Tensor.view" else None,))
 
 
