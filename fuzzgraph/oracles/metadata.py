@@ -44,7 +44,8 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
 
 
 def _differences(plan: dict[str, Any], reference: Run, subject: Run) -> Iterator[Failure]:
-    pairs: list[tuple[Key, Any, Any]] = [(("output", i), a, b) for i, (a, b) in enumerate(zip(reference.results, subject.results))]
+    both = enumerate(zip(reference.results, subject.results))
+    pairs: list[tuple[Key, Any, Any]] = [(("output", i), a, b) for i, (a, b) in both]
     if len(reference.results) != len(subject.results):
         yield _failure("structure", "number of results", f"{len(reference.results)} and {len(subject.results)}")
     if reference.states is not None or subject.states is not None:
