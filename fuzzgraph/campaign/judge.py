@@ -87,6 +87,8 @@ class Judge:
         self.spending.spent("cover", outcome.cpu)
         known = all(s.text in self.findings.known for s in found)
         suspects = tuple(s.text for s in found)
+        if not outcome.valid:
+            return None
         purpose = after_cover(outcome.status, new, suspects, known, self.spending.sample())
         if purpose is None:
             return None

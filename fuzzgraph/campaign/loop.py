@@ -24,6 +24,9 @@ from .task import Purpose, Task
 HOPELESS = 2000
 # Batches in flight for each job: one that runs, one that waits for it.
 AHEAD = 2
+# Batches grow with the corpus, by one program for so many entries: while there are few, what comes back soon is worth
+# more than cheap forks, since there is little to mutate.
+GROW = 2
 
 
 class ExecutorLike(Protocol):
@@ -148,7 +151,8 @@ class Campaign:
             while self.queue and batch[0].purpose == self.queue[0].purpose == "cover":
                 batch.append(self.queue.popleft())
             return batch
-        while len(batch) < self.config.batch and not self._enough_with(batch) and self._barren < HOPELESS:
+        size = min(self.config.batch, 1 + len(self.judge.library) // GROW)
+        while len(batch) < size and not self._enough_with(batch) and self._barren < HOPELESS:
             task = self._make()
             if task is None:
                 continue
