@@ -111,11 +111,7 @@ def _assemble(
     supply.seeds.extend(seed for seed in parts.seeds if content_hash(seed.program) not in known)
     mend_tree(store, parts.format_packed)
 
-    before = store.state("processes") or {}
-
-    def processes() -> dict[str, float]:
-        now = parts.cpu()
-        return {name: before.get(name, 0.0) + now.get(name, 0.0) for name in {**before, **now}}
+    processes = _adding(store.state("processes") or {}, parts.cpu)
 
     def coverage() -> int:
         return counted(interner.lines)
@@ -133,6 +129,12 @@ def _assemble(
         lambda: {"llm": parts.llm_stats(), "processes": processes()},
     )  # fmt: skip
     return Session(directory, campaign, store, tally, log)
+
+
+def _adding(before: dict[str, float], now: Callable[[], dict[str, float]]) -> Callable[[], dict[str, float]]:
+    """What `now()` says, on top of what earlier sessions came to."""
+    zero = dict.fromkeys(before, 0.0)
+    return lambda: {name: before.get(name, 0.0) + value for name, value in {**zero, **now()}.items()}
 
 
 def conduct(directory: Path, config: Config) -> str:
