@@ -92,7 +92,8 @@ class Judge:
         purpose = after_cover(outcome.status, new, suspects, known, self.spending.sample())
         if purpose is None:
             return None
-        self.spending.promise()
+        if not new:  # what brought something new waits its turn, and is promised then
+            self.spending.promise()
         return task.then(purpose, novel=new, suspects=suspects)
 
     def _compare(self, task: Task, outcome: Outcome, ids: Ids, found: list[Signature]) -> Task | None:

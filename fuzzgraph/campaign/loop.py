@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -12,6 +11,7 @@ from typing import Any, Protocol
 from fuzzgraph.execution.protocol import Job, Outcome
 from fuzzgraph.ir.hash import content_hash
 
+from .backlog import Backlog
 from .clock import Clock
 from .config import Config
 from .cpu import CpuMeter
@@ -27,6 +27,8 @@ AHEAD = 2
 # Batches grow with the corpus, by one program for so many entries: while there are few, what comes back soon is worth
 # more than cheap forks, since there is little to mutate.
 GROW = 2
+# Programs that may wait to be judged; each holds its graph in memory, some 50 kB.
+PATIENT = 200
 
 
 class ExecutorLike(Protocol):
@@ -64,7 +66,7 @@ class Campaign:
     clock: Clock
     progress: Progress
     known: set[str] = field(default_factory=set)
-    queue: deque[Task] = field(default_factory=deque)
+    queue: Backlog = field(default_factory=Backlog)
     extra: Callable[[], dict[str, Any]] = dict
 
     def __post_init__(self) -> None:
@@ -145,11 +147,12 @@ class Campaign:
     def _batch(self) -> list[Task]:
         """What goes into one child: one waiting program alone, or several new ones that are only covered."""
         batch: list[Task] = []
-        if self.queue:
-            batch.append(self.queue.popleft())
+        waiting = self.queue.pop(self._afford())
+        while waiting is not None:
+            batch.append(waiting)
             # Programs that a stop cut off go as the batch that they were.
-            while self.queue and batch[0].purpose == self.queue[0].purpose == "cover":
-                batch.append(self.queue.popleft())
+            waiting = self.queue.pop_cut_off() if waiting.purpose == "cover" else None
+        if batch:
             return batch
         size = min(self.config.batch, 1 + len(self.judge.library) // GROW)
         while len(batch) < size and not self._enough_with(batch) and self._barren < HOPELESS:
@@ -157,10 +160,18 @@ class Campaign:
             if task is None:
                 continue
             if task.purpose != "cover":
+                if not batch:
+                    return [task]
                 self.queue.append(task)
-                return batch or [self.queue.popleft()]
+                return batch
             batch.append(task)
         return batch
+
+    def _afford(self) -> bool:
+        """Whether a program that merely brought new coverage is to be judged now: when judging has had less than its
+        share, when too many wait, or when nothing else is left to do."""
+        due = self.judge.spending.sample() or self.queue.patient >= PATIENT or self._enough()
+        return due and self.queue.patient > 0
 
     def _enough_with(self, batch: list[Task]) -> bool:
         if not self.config.programs:
@@ -196,6 +207,8 @@ class Campaign:
         self._submitted += 1
         self._open[self._submitted] = len(jobs)
         for task, job in zip(batch, jobs):
+            if task.purpose == "compare" and task.novel:
+                self.judge.spending.promise()
             self._running[job.id] = task
             self._batches[job.id] = self._submitted
         with self.clock.section("messages"):

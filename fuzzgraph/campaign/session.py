@@ -8,7 +8,6 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from fuzzgraph.rng import Streams
 
 from . import config as options
 from . import parts
+from .backlog import Backlog
 from .clock import Clock
 from .config import Config
 from .display import Headless, Terminal
@@ -106,7 +106,7 @@ def _assemble(
         judge.adopt(entry)
     known = parts.known
     known.update(store.hashes())
-    queue = deque(from_payload(record.number, record.payload) for record in store.pending())
+    queue = Backlog(from_payload(record.number, record.payload) for record in store.pending())
     known.update(task.hash for task in queue)
     supply.seeds.extend(seed for seed in parts.seeds if content_hash(seed.program) not in known)
     mend_tree(store, parts.format_packed)

@@ -35,7 +35,7 @@ class Spending:
         return self.compare < self.share * (self.cover + self.compare)
 
     def promise(self) -> None:
-        """A compared execution has been queued: count its usual cost at once, so that a batch does not all sample."""
+        """A compared execution is to come: count its usual cost at once, so that a batch does not all sample."""
         self.compare += NOMINAL["compare"]
 
     def settle(self, cpu: float) -> None:
