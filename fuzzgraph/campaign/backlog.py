@@ -12,9 +12,8 @@ from .task import Task
 class Backlog:
     """Urgent programs in the order of their coming; patient ones, most new features first.
 
-    Patient is what only brought new coverage: it can wait until its share of the CPU is due, and while it waits, many
-    more programs are covered for the price of judging it. Seeds, proposals, failures and what a stop cut off are
-    urgent.
+    Patient is what only brought new coverage: it can wait until its share of the CPU is due, and many more programs
+    are covered for the price of judging it. Seeds, proposals, failures and what a stop cut off are urgent.
     """
 
     def __init__(self, tasks: Iterable[Task] = ()) -> None:
