@@ -36,7 +36,7 @@ def mixed_halves(b: Builder) -> str | None:
         return None
     kinds = [type_of(n) for f in b.functions.values() for n in f.nodes]
     found = {k.dtype for k in kinds if isinstance(k, TensorType)}
-    return f"autocast to {min(halves)} meets the other half dtype" if HALVES <= halves | found else None
+    return f"autocast to {min(halves)} meets the other half dtype" if halves | found >= HALVES else None
 
 
 def _is_dtype(value: Any) -> bool:
