@@ -84,26 +84,26 @@ def real(value: torch.Tensor) -> torch.Tensor:
 def same_as(reference: torch.Tensor, subject: torch.Tensor, better: torch.Tensor | None, ignore: torch.Tensor) -> bool:
     """PyTorch's own judgement: `torch._dynamo.utils.same` with the float64 result as judge.
 
-    Elements of `ignore` are left out, and those where both are the same infinity or NaN: `same` works on a root mean
-    square, which one infinity makes NaN, and NaN passes.
+    Elements of `ignore` are left out. Infinities and NaN are judged here, each by itself: `same` works on a root mean
+    square, which one of them makes NaN, and NaN on both sides passes.
     """
     import torch._dynamo.utils
 
-    if ignore.shape != reference.shape:
-        return False
-    agreed = ~torch.isfinite(reference) & ~differs(reference, subject)
-    out = ignore | agreed
+    odd = ~torch.isfinite(reference) | ~torch.isfinite(subject)
+    wrong = odd & ~ignore & differs(reference, subject)
     if better is not None:
-        out = out | (~torch.isfinite(better) & ~differs(reference, subject))
+        wrong &= differs(better.to(reference.dtype), subject)
+        odd |= ~torch.isfinite(better)
+    if bool(wrong.any()):
+        return False
     items = [reference, subject, *([] if better is None else [better])]
-    masked = [real(torch.where(out, torch.zeros_like(t), t)) for t in items]
-    tol = SAME_TOLERANCE.get(masked[0].dtype, 1e-4)
-    judge = masked[2] if better is not None else None
+    masked = [real(torch.where(odd | ignore, torch.zeros_like(t), t)) for t in items]
     return bool(
         torch._dynamo.utils.same(
-            masked[0], masked[1], fp64_ref=judge, tol=tol, equal_nan=True, log_error=lambda *a, **k: None
+            masked[0], masked[1], fp64_ref=masked[2] if better is not None else None,
+            tol=SAME_TOLERANCE.get(masked[0].dtype, 1e-4), equal_nan=True, log_error=lambda *a, **k: None,
         )
-    )
+    )  # fmt: skip
 
 
 def zero_signs(reference: torch.Tensor, subject: torch.Tensor) -> torch.Tensor:

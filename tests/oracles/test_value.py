@@ -63,6 +63,14 @@ def test_an_infinity_elsewhere_hides_no_mismatch():
     assert kinds(a, torch.tensor([math.inf, 2.0]), float64=run(a.double())) == ["value"]
 
 
+def test_lost_nan_is_found_where_float64_has_it_too():
+    """torch's `same` alone passes this as well."""
+    a, b = torch.tensor([math.nan, 1.0]), torch.tensor([0.0, 1.0])
+    assert kinds(a, b, float64=run(a.double())) == ["value"]
+    assert kinds(a, b, float64=run(b.double())) == []  # here eager is the odd one out
+    assert kinds(b, a, float64=run(b.double())) == ["value"]
+
+
 def test_float64_as_judge_accepts_the_better_result():
     eager, better, compiled = torch.tensor([1.001]), torch.tensor([1.0], dtype=torch.float64), torch.tensor([1.0])
     assert kinds(eager, compiled, float64=run(better)) == []
