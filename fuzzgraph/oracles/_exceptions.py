@@ -26,6 +26,8 @@ _TAIL = re.compile(
     r"\n\s*(?:Set TORCHDYNAMO_VERBOSE|from user code|You can suppress|Developer debug context|The above exception"
     r"|args\[\d+\]:|kwargs:|Explanation:|Found from|Hint:|For more details)"
 )
+# What an operator raised on fake tensors; Dynamo raises anew without its stack, so all such errors have equal frames.
+_ON_FAKE = re.compile(r"run FX node with fake tensors: .*: got (\w+\(.*\))$", re.MULTILINE)
 _OUT_OF_MEMORY = re.compile(r"can't allocate memory|CUDA out of memory|std::bad_alloc|Cannot allocate memory")
 
 
@@ -55,6 +57,10 @@ def describe(error: BaseException) -> Described:
     stage = "cpp" if cpp is not None else _stage(frames) if compiling else "run"
     text = cpp or str(chain[-1])
     message = cpp.split("\n", 1)[0] if cpp is not None else text
+    on_fake = _ON_FAKE.search(text)
+    if on_fake is not None:
+        message = on_fake.group(1)
+        innermost = [*innermost, normalise(message)]
     lines = traceback.format_tb(error.__traceback__) if cpp else traceback.format_exception(error)
     trace = "".join([*lines, *([cpp] if cpp else [])])
     return Described(

@@ -72,7 +72,7 @@ def test_bare_reply(campaign: Make) -> None:
         (fenced(PROGRAM.replace("abs(x)", 'load("/etc/passwd")')), "unknown operator"),
         (fenced(PROGRAM.replace("abs(x)", "transpose(x, 3, 4)")), "type error"),
         (fenced(PROGRAM.replace("abs(x)", f'python(x) """a = {SYSTEM}"""')), "verbatim Python"),
-        (fenced(PROGRAM.replace("abs(x)", "call(torch.os.system, x)")), "unknown operator"),
+        (fenced(PROGRAM.replace("abs(x)", "call(torch.os.system, x)")), "syntax"),
         (fenced(PROGRAM.replace("abs(x)", 'state.getattr(x, "__class__")')), "forbidden name"),
         (fenced(PROGRAM.replace("def", 'option config.inductor.cpp.cxx = "touch"\ndef')), "config patch"),
         (fenced(PROGRAM.replace("i16[4]", "i16[4000000, 4000]")), "too large"),

@@ -114,3 +114,14 @@ def test_stages_of_stacks():
     assert stage_of_stack(["_dynamo/convert_frame.py:_compile", "_inductor/graph.py:run"]) == "inductor"
     assert stage_of_stack(["_inductor/output_code.py:call"]) == "run"
     assert stage_of_stack([]) == "subject"
+
+
+def test_errors_on_fake_tensors_are_told_apart_by_what_the_operator_raised():
+    text = (
+        "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: "
+        "call_function <built-in function rshift>(*(FakeTensor(..., size=(9,)), 8), **{}): "
+        "got RuntimeError('rshift: Expected an integral dtype. Got torch.bool')\n  Hint: none"
+    )
+    found = describe(RuntimeError(text))
+    assert found.message == "RuntimeError('rshift: Expected an integral dtype. Got torch.bool')"
+    assert found.frames[-1] == found.message
