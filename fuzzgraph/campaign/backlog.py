@@ -13,7 +13,7 @@ class Backlog:
     """Urgent programs in the order of their coming; patient ones, most new features first.
 
     Patient is what only brought new coverage: it can wait until its share of the CPU is due, and many more programs
-    are covered for the price of judging it. Seeds, proposals, failures and what a stop cut off are urgent.
+    are covered for the price of judging it. Proposals, failures and what a stop cut off are urgent.
     """
 
     def __init__(self, tasks: Iterable[Task] = ()) -> None:

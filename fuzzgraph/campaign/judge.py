@@ -97,7 +97,7 @@ class Judge:
         return task.then(purpose, novel=new, suspects=suspects)
 
     def _compare(self, task: Task, outcome: Outcome, ids: Ids, found: list[Signature]) -> Task | None:
-        # Seeds are compared at once; no promise was made for them.
+        # A proposal is compared at once; no promise was made for it.
         if task.first:
             self.spending.spent("compare", outcome.cpu)
         else:

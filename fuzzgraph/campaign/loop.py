@@ -198,8 +198,8 @@ class Campaign:
 
     @staticmethod
     def _first_purpose(candidate: Candidate) -> Purpose:
-        # Somebody or something thought about these: they are judged whether they bring new coverage or not.
-        return "compare" if candidate.origin.kind in ("seed", "llm") else "cover"
+        # A model thought about these, and they were paid for: judged whether they bring new coverage or not.
+        return "compare" if candidate.origin.kind == "llm" else "cover"
 
     def _submit(self, batch: list[Task]) -> None:
         with self.clock.section("render"):
