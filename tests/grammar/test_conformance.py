@@ -71,7 +71,7 @@ def real(value: Any) -> Any:
     return type(value)(map(real, value)) if isinstance(value, (tuple, list)) else value
 
 
-@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom", "ignore:Casting complex values")
 @pytest.mark.parametrize("op", [op for op in OPS if set(BOOK.rules[op].spellings) - {"function", "keywords"}])
 def test_spellings_mean_the_same_call(op: str) -> None:
     """What a method or a template gives has the dtype and shape that the function gives."""
