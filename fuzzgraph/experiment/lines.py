@@ -57,7 +57,9 @@ def python_programs(path: Path) -> list[Entry]:
 
 
 def campaign_programs(directory: Path, folder: Path, everything: bool) -> list[Entry]:
-    """Write the campaign's entries (or all compared programs whose reference ran) as scripts to `folder`."""
+    """Write the campaign's entries, or `everything` that was compared, as scripts to `folder`; also what brought new
+    coverage and still waited to be judged when the campaign ended.
+    """
     from fuzzgraph.corpus.store import Store
     from fuzzgraph.grammar import load_rules
     from fuzzgraph.ir.wire import unpack
@@ -70,9 +72,11 @@ def campaign_programs(directory: Path, folder: Path, everything: bool) -> list[E
             blobs = [p.blob for p in store.programs(blobs=True) if p.blob and p.status != "invalid"]
         else:
             blobs = [entry.blob for entry in store.entries()]
+        blobs += [r.payload["program"] for r in store.pending() if not r.payload["first"]]
     finally:
         store.close()
     entries = []
+    blobs = list(dict.fromkeys(blobs))
     for number, blob in enumerate(blobs):
         file = folder / f"p{number:06}.py"
         file.write_text(standalone(unpack(blob), book), encoding="utf-8")
