@@ -216,6 +216,10 @@ def main(argv: list[str]) -> None:
     except (Abandoned, BrokenPipeError):  # the engine was killed: nobody else will clean up
         pass
     shutil.rmtree(args.scratch, ignore_errors=True)
+    try:
+        os.rmdir(Path(args.scratch).parent)  # the executor's own, if it is gone and no other zygote is left
+    except OSError:
+        pass
     sys.stdout.flush()
     os._exit(0)
 

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -186,3 +188,21 @@ def test_a_target_without_its_device_says_so(executor):
     assert executor.unavailable("inductor-cuda") in ("torch sees no GPU", "this torch is built without CUDA")
     outcome = executor.run([job(source(), target="inductor-cuda")])[0]
     assert outcome.status == "lost" and outcome.error.type == "TargetUnavailable"
+
+
+def test_nothing_is_left_when_the_engine_is_killed(tmp_path):
+    code = (
+        "import os, signal, sys\n"
+        "from fuzzgraph.execution.executor import Executor\n"
+        "executor = Executor(scratch=sys.argv[1], observers=False)\n"
+        "executor.start()\n"
+        "print(executor._workers[0].process.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+    zygote = int(done.stdout)
+    for _ in range(200):
+        if not list(tmp_path.iterdir()) and not os.path.exists(f"/proc/{zygote}/cwd"):
+            break
+        time.sleep(0.1)
+    assert list(tmp_path.iterdir()) == [] and done.returncode == -signal.SIGKILL
