@@ -24,7 +24,7 @@ class Profile:
     """
 
     # Operators drawn from rules; adapters (casts, views, clamps) come on top.
-    operators: tuple[tuple[int, float], ...] = ((1, 20), (2, 27), (3, 22), (4, 14), (5, 8), (6, 5), (8, 3), (12, 1))
+    operators: tuple[tuple[int, float], ...] = ((1, 12), (2, 20), (3, 22), (4, 17), (5, 11), (6, 8), (8, 6), (12, 3), (16, 1))
     # How often a program has a theme: one dtype that most of its operands have, with operators that take it. Code
     # generation errs where two operators meet in a narrow dtype, and independent draws hardly ever let them.
     theme: float = 0.7
@@ -34,7 +34,7 @@ class Profile:
     )  # fmt: skip
     # A family's weight is multiplied by its factor. Pointwise operators are fused into one kernel, and what errs is
     # often a pair of them: there are more pairs than of anything else.
-    families: tuple[tuple[str, float], ...] = (("unary", 1.6), ("binary", 2.2), ("ternary", 1.4))
+    families: tuple[tuple[str, float], ...] = (("unary", 2.0), ("binary", 3.0), ("ternary", 1.6))
     # A rule's weight is multiplied for each of these tags that it has.
     tags: Mapping[str, float] | None = None
     # How often an operand is made anew although values exist; falls as inputs accumulate. `apart` is that of the first
