@@ -1,7 +1,7 @@
 """Which results of a program hold values that must not be compared, by data flow over its graphs.
 
-Random numbers, memory that nobody wrote, results of operators whose rule calls them unstable, and indices (where
-ties are, either is right): whatever is computed from those is tainted too. An operator that writes taints the
+Random numbers, memory that nobody wrote, results of operators whose rule calls them unstable, floats turned into
+integers, and indices (where ties are, either is right): whatever is computed from those is tainted too. An operator that writes taints the
 storage that it writes to.
 """
 
@@ -49,6 +49,15 @@ def taint(program: Program, book: RuleBook | None) -> Taint:
     if _last[0] is not program or _last[1] is not book:
         _last = (program, book, _Flow(program, book).run())
     return _last[2]
+
+
+def _rounds_to_integer(node: fx.Node) -> bool:
+    """Whether floats become integers. Out of range that is undefined in C++, and next to a whole number the last bit
+    decides: eager and compiled may differ and both be right."""
+    result = type_of(node)
+    operands = [t for t in map(type_of, node.all_input_nodes) if isinstance(t, TensorType)]
+    integer = isinstance(result, TensorType) and result.info.kind == "int"
+    return integer and any(t.info.kind in ("float", "complex") for t in operands)
 
 
 class _Flow:
@@ -100,7 +109,7 @@ class _Flow:
         dirty = any(self._is(function, n) for n in operands)
         if op == "call":
             dirty = self._inner_call(function, node) or dirty
-        if tags & WHOLE:
+        if tags & WHOLE or ("discontinuous" in tags and _rounds_to_integer(node)):
             self.sources.add(op)
             dirty = True
         if dirty:

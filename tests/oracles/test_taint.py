@@ -20,7 +20,7 @@ class Types:
     def infer(self, op, args, kwargs):
         if op == "topk":
             return Inferred(SequenceType("tuple", (F, INTS)), None, (None, None))
-        if op == "argsort":
+        if op in ("argsort", "Tensor.long"):
             return Inferred(INTS, None, (None,))
         return Inferred(F, None, (0 if op.endswith("_") or op == "Tensor.view" else None,))
 
@@ -28,6 +28,7 @@ class Types:
 TAGS = {
     "topk": "index_valued", "argsort": "index_valued", "rand_like": "random", "empty_like": "uninitialized",
     "Tensor.add_": "inplace", "Tensor.normal_": "inplace random", "Tensor.view": "view",
+    "Tensor.long": "discontinuous", "floor": "discontinuous",
 }  # fmt: skip
 BOOK = SimpleNamespace(rules={op: SimpleNamespace(tags=frozenset(tags.split())) for op, tags in TAGS.items()})
 
@@ -50,6 +51,11 @@ def test_a_plain_program_is_clean():
     assert (found.outputs, found.inputs, found.sources) == ([], [], [])
     assert value.plan(program, BOOK)["gradients"] is True
     assert taint(program, None).outputs == []
+
+
+def test_floats_that_become_integers_are_not_compared():
+    program = build(lambda f: (f.op("floor", (f.node("x"),)), f.op("Tensor.long", (f.node("x"),))))
+    assert taint(program, BOOK).outputs == [[0, 1]]
 
 
 @pytest.mark.parametrize("op", ["rand_like", "empty_like", "argsort"])
