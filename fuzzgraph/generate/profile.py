@@ -24,7 +24,9 @@ class Profile:
     """
 
     # Operators drawn from rules; adapters (casts, views, clamps) come on top.
-    operators: tuple[tuple[int, float], ...] = ((1, 12), (2, 20), (3, 22), (4, 17), (5, 11), (6, 8), (8, 6), (12, 3), (16, 1))
+    operators: tuple[tuple[int, float], ...] = (
+        (1, 12), (2, 20), (3, 22), (4, 17), (5, 11), (6, 8), (8, 6), (12, 3), (16, 1),
+    )  # fmt: skip
     # How often a program has a theme: one dtype that most of its operands have, with operators that take it. Code
     # generation errs where two operators meet in a narrow dtype, and independent draws hardly ever let them.
     theme: float = 0.7

@@ -1,8 +1,8 @@
 """Which results of a program hold values that must not be compared, by data flow over its graphs.
 
 Random numbers, memory that nobody wrote, results of operators whose rule calls them unstable, floats turned into
-integers, and indices (where ties are, either is right): whatever is computed from those is tainted too. An operator that writes taints the
-storage that it writes to.
+integers, and indices (where ties are, either is right): whatever is computed from those is tainted too. An operator
+that writes taints the storage that it writes to.
 """
 
 from __future__ import annotations
