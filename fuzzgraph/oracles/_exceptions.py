@@ -28,6 +28,8 @@ _TAIL = re.compile(
 )
 # What an operator raised on fake tensors; Dynamo raises anew without its stack, so all such errors have equal frames.
 _ON_FAKE = re.compile(r"run FX node with fake tensors: .*: got (\w+\(.*\))$", re.MULTILINE)
+# A lowering's exception is raised anew as a LoweringException that says what it was.
+_LOWERING = re.compile(r"(\w+): ")
 _OUT_OF_MEMORY = re.compile(r"can't allocate memory|CUDA out of memory|std::bad_alloc|Cannot allocate memory")
 
 
@@ -63,8 +65,10 @@ def describe(error: BaseException) -> Described:
         innermost = [*innermost, normalise(message)]
     lines = traceback.format_tb(error.__traceback__) if cpp else traceback.format_exception(error)
     trace = "".join([*lines, *([cpp] if cpp else [])])
+    inner = _LOWERING.match(text) if causes[-1] == "LoweringException" else None
+    exc_type = inner.group(1) if inner else causes[-1]
     return Described(
-        causes[-1], normalise(message), text[:TEXT], stage, tuple(innermost[-FRAMES:]), causes, compiling,
+        exc_type, normalise(message), text[:TEXT], stage, tuple(innermost[-FRAMES:]), causes, compiling,
         trace[-3 * TEXT :],
     )  # fmt: skip
 

@@ -93,16 +93,17 @@ def test_sigterm_ends_cleanly_and_resume_goes_on(tmp_path: Path) -> None:
 def test_a_planted_fault_becomes_a_finding_with_a_reproducer(tmp_path: Path) -> None:
     (tmp_path / "fault.py").write_text(
         "import torch._inductor.lowering as l\n"
+        "class PlantedFault(Exception): pass\n"
         "def apply():\n"
         "    for key in [k for k in l.lowerings if str(k).startswith('aten.argmax')]:\n"
         "        def broken(*args, **kwargs):\n"
-        "            raise AssertionError('planted')\n"
+        "            raise PlantedFault('planted')\n"
         "        l.lowerings[key] = broken\n"
     )
     directory = tmp_path / "c"
-    done = fuzz(directory, "--stop-on", "AssertionError", "--programs", 40, "--preload", tmp_path / "fault.py")
+    done = fuzz(directory, "--stop-on", "PlantedFault", "--programs", 60, "--preload", tmp_path / "fault.py")
     assert done.returncode == 0, done.stderr
-    [finding] = [f for f in summary.read(directory).findings if "AssertionError" in f["signature"]]
+    [finding] = [f for f in summary.read(directory).findings if "PlantedFault" in f["signature"]]
     folder = Path(finding["path"])
     described = json.loads((folder / "finding.json").read_text())
     assert described["preload"] == [str(tmp_path / "fault.py")]

@@ -99,8 +99,10 @@ def test_campaign_outlives_its_server(tmp_path: Path, checkout: Path) -> None:
                 process.wait()
     last = json.loads((out / "stats.jsonl").read_text().splitlines()[-1])["llm"]
     assert last["accepted"] >= 6 and last["requests"] >= 21
-    # The server was away, erred and lied, and each was counted.
-    assert {"no program", "holds the key", "http 401", "connection lost", "unreachable"} <= set(last["refused"])
+    # The server erred, lied and was away, and each was counted. Whether a request was under way when it went, or came
+    # while it was gone, is the campaign's pace.
+    assert {"no program", "holds the key", "http 401"} <= set(last["refused"])
+    assert {"connection lost", "unreachable"} & set(last["refused"])
     assert not list(tmp_path.rglob("pwned"))
     key = KEY.encode()
     for path in [p for p in tmp_path.rglob("*") if p.is_file()]:

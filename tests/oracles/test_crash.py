@@ -125,3 +125,11 @@ def test_errors_on_fake_tensors_are_told_apart_by_what_the_operator_raised():
     found = describe(RuntimeError(text))
     assert found.message == "RuntimeError('rshift: Expected an integral dtype. Got torch.bool')"
     assert found.frames[-1] == found.message
+
+
+def test_a_lowering_exception_goes_by_what_the_lowering_raised():
+    class LoweringException(RuntimeError):
+        pass
+
+    found = describe(LoweringException("IndexError: list index out of range\n  target: aten.sum.default"))
+    assert (found.exc_type, found.causes) == ("IndexError", ("LoweringException",))
