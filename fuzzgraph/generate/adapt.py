@@ -39,7 +39,8 @@ class Adapter:
         return tuple(_filled(a, values) for a in self.args), {k: _filled(v, values) for k, v in self.kwargs.items()}
 
     def read(self, node: fx.Node) -> dict[str, Any] | None:
-        """What stands in the places of a node that is such a call; None for another call."""
+        """What stands in the places of a node that is such a call; None for another call, and for one whose result
+        is not known from its text: a tensor as a bound, a bound left out."""
         if node.meta.get("op") != self.op or len(node.args) != len(self.args):
             return None
         if node.kwargs.keys() != self.kwargs.keys():
@@ -47,9 +48,13 @@ class Adapter:
         found: dict[str, Any] = {}
         pairs = [*zip(self.args, node.args, strict=True), *((v, node.kwargs[k]) for k, v in self.kwargs.items())]
         for place, value in pairs:
-            if isinstance(place, str) and place.startswith("$"):
+            if place == "$x":
+                found["x"] = value
+            elif value is None or isinstance(value, fx.Node):
+                return None
+            elif isinstance(place, str) and place.startswith("$"):
                 found[place[1:]] = value
-            elif isinstance(value, fx.Node) or place != value:
+            elif place != value:
                 return None
         return found
 

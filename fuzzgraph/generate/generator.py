@@ -46,6 +46,7 @@ class Generator:
         self.forms = load_forms() if forms is None else forms
         self._families = _families(book, self.profile)
         self._themed = {theme: _families(book, self.profile, theme) for theme, _ in self.profile.themes}
+        self._fused = {theme: _families(book, self.profile, theme, fused=True) for theme, _ in self.profile.themes}
         self._writers = [(r, r.weight) for r in book.rules.values() if "inplace" in r.tags]
 
     def program(self, rng: Random) -> Program:
@@ -61,8 +62,9 @@ class Generator:
         b.options = draw_options(rng, self.profile)
         f = b.function("f")
         source = ProgramSource(self.book, b, f, self.profile, self.adapters, grad=b.options.grad)
-        source.theme = pick(self.profile.themes, rng) if rng.random() < self.profile.theme else None
-        for _ in range(pick(self.profile.operators, rng)):
+        source.fused = rng.random() < self.profile.fused
+        source.theme = pick(self.profile.themes, rng) if source.fused or rng.random() < self.profile.theme else None
+        for _ in range(pick(self.profile.fused_operators if source.fused else self.profile.operators, rng)):
             self.extend(b, f, source, rng)
         if self._last_view(f) is not None and rng.random() < self.profile.write_view:
             self.extend(b, f, source, rng)
@@ -84,12 +86,12 @@ class Generator:
             return None
         return program if hazard(self.book, self.adapters, b) is None else None
 
-    def rule(self, rng: Random, theme: str | None = None) -> Rule:
+    def rule(self, rng: Random, theme: str | None = None, fused: bool = False) -> Rule:
         """A random rule: a family first, so that those with many rules do not crowd out the rest. With a theme, mostly
-        one that takes that dtype."""
-        families = self._families
-        if theme is not None and self._themed.get(theme) and rng.random() < THEMED_RULES:
-            families = self._themed[theme]
+        one that takes that dtype; with `fused`, mostly a pointwise one."""
+        families = (self._fused if fused else self._themed).get(theme) if theme is not None else None
+        if not families or rng.random() >= THEMED_RULES:
+            families = self._families
         return pick(pick(families, rng), rng)
 
     def extend(self, b: Builder, f: FunctionBuilder, source: ProgramSource, rng: Random) -> fx.Node | None:
@@ -102,7 +104,7 @@ class Generator:
                 node = self.add(pick(self._writers, rng), b, f, source, rng)
                 source.prefer, source.prefer_written = None, False
             else:
-                node = self.add(self.rule(rng, source.theme), b, f, source, rng)
+                node = self.add(self.rule(rng, source.theme, source.fused), b, f, source, rng)
             if node is not None:
                 return node
         return None
@@ -159,13 +161,13 @@ class Generator:
 
 
 def _families(
-    book: RuleBook, profile: Profile, dtype: str | None = None
+    book: RuleBook, profile: Profile, dtype: str | None = None, fused: bool = False
 ) -> list[tuple[list[tuple[Rule, float]], float]]:
     """The rules of each family with their weights; a family weighs the root of what its rules weigh together, times
-    its factor. With a dtype, only rules that take it."""
+    its factor. With a dtype, only rules that take it; with `fused`, only those of the families that are fused."""
     found: dict[str, list[tuple[Rule, float]]] = {}
     for rule in book.rules.values():
-        if dtype is None or rule.takes(dtype):
+        if (dtype is None or rule.takes(dtype)) and (not fused or rule.family in profile.fused_families):
             found.setdefault(rule.family, []).append((rule, rule.weight * profile.tag_factor(rule.tags)))
     factors = dict(profile.families)
     return [(rules, factors.get(name, 1.0) * sum(w for _, w in rules) ** 0.5) for name, rules in found.items()]

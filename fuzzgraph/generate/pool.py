@@ -29,6 +29,8 @@ ADAPT_TRIES = 3
 TWICE_SHARE = 0.15
 # Of the operands that can have the program's theme.
 THEME_SHARE = 0.9
+# Of the fresh operands of a fused program, those that have a shape that is there.
+FUSED_SHAPES = 0.9
 GRAD_SHARE = 0.75
 DYNAMIC_SHARE = 0.06
 
@@ -53,6 +55,7 @@ class ProgramSource:
         self.grad, self.before, self.fresh_inputs, self.prefer = grad, before, fresh_inputs, prefer
         self.prefer_written = False
         self.theme: str | None = None  # a dtype that most operands are to have
+        self.fused = False  # whether most operands are to have one shape
         self._taken: set[fx.Node] = set()
         self._nodes_before: set[fx.Node] = set(f.nodes)
         self._inputs_before = len(b.inputs), len(b.constants)
@@ -149,8 +152,12 @@ class ProgramSource:
         weights = []
         for age, node in enumerate(nodes):
             view = root_of(node) != node.name
-            weights.append((1.0 if node.users else 4.0) * (1.0 + age / len(nodes)) * (3.0 if written and view else 1.0))
+            weight = (1.0 if node.users else 4.0) * (1.0 + age / len(nodes)) * (3.0 if written and view else 1.0)
+            weights.append(weight * (4.0 if self._on_theme(node) else 1.0))
         return rng.choices(nodes, weights)[0]
+
+    def _on_theme(self, node: fx.Node) -> bool:
+        return type_of(node).dtype == self.theme  # type: ignore[union-attr]
 
     def _adapted(self, want: Want, rng: Random) -> fx.Node | None:
         if rng.random() >= self.profile.adapt:
@@ -258,12 +265,12 @@ class ProgramSource:
     def _shape(self, want: Want, rng: Random) -> tuple[int, ...]:
         """A shape of the program, or one of the palette, or one that the want itself draws."""
         roll = rng.random()
-        if roll < 0.35:
+        if roll < (FUSED_SHAPES if self.fused else 0.35):
             shapes = [k.shape for k in map(type_of, self.values()) if isinstance(k, TensorType)]
             fitting = [s for s in shapes if want.shape.fits(s)]
             if fitting:
                 return rng.choice(fitting)
-        if roll < 0.8:
+        if roll < 0.8 or self.fused:
             for _ in range(4):
                 shape = draw_shape(rng)
                 if want.shape.fits(shape):

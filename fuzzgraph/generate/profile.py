@@ -34,6 +34,11 @@ class Profile:
         ("f32", 4), ("f64", 2), ("f16", 2), ("bf16", 2), ("i64", 3), ("i32", 3), ("i16", 4), ("i8", 4), ("u8", 4),
         ("bool", 2), ("c64", 1.5), ("c128", 0.5),
     )  # fmt: skip
+    # How often all of a program is of pointwise operators on one dtype and one shape, which the compiler fuses into few
+    # kernels: many operators cost little more than one there, and what errs is often a pair of them.
+    fused: float = 0.15
+    fused_operators: tuple[tuple[int, float], ...] = ((8, 3), (12, 4), (16, 2), (24, 1))
+    fused_families: tuple[str, ...] = ("unary", "binary", "ternary")
     # A family's weight is multiplied by its factor. Pointwise operators are fused into one kernel, and what errs is
     # often a pair of them: there are more pairs than of anything else.
     families: tuple[tuple[str, float], ...] = (("unary", 2.0), ("binary", 3.0), ("ternary", 1.6))

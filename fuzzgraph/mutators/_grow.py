@@ -23,8 +23,13 @@ def grow(
 ) -> fx.Node:  # fmt: skip
     """Add a call of a random rule (of `rules`, if there are any), on `prefer` if given. Raises Rejected."""
     source, generator = edit.source(f, before, prefer), edit.tools.generator
+    if rng.random() < generator.profile.theme:
+        # One of the dtypes that are there, so that a program with a theme keeps it.
+        values = [prefer] if prefer is not None else source.values()
+        kind = type_of(rng.choice(values)) if values else None
+        source.theme = kind.dtype if isinstance(kind, TensorType) else None
     for _ in range(RULE_TRIES):
-        rule = rng.choice(rules) if rules else generator.rule(rng)
+        rule = rng.choice(rules) if rules else generator.rule(rng, source.theme)
         node = generator.add(rule, edit.b, f, source, rng)
         if node is not None and prefer is not None and not depends(node, prefer):
             source.settle()

@@ -32,6 +32,15 @@ def test_reading_gives_back_what_was_filled_in():
     assert Adapter("remainder", ("$x", 8), {}).read(node) is None
 
 
+def test_bounds_that_are_tensors_or_left_out_say_nothing():
+    b = Builder(MetaInference(BOOK), BOOK.check, base=program("input x: i64[4]\ndef f(x) { return x }\ncall f(x)"))
+    f = b.functions["f"]
+    node = f.op("add", (f.node("x"), f.node("x")))
+    assert Adapter("add", ("$x", "$n"), {}).read(node) is None
+    node.args = (f.node("x"), None)
+    assert Adapter("add", ("$x", "$n"), {}).read(node) is None
+
+
 def test_applying_adds_one_call_and_knows_it_again():
     b = Builder(MetaInference(BOOK), BOOK.check, base=program("input x: i64[4]\ndef f(x) { return x }\ncall f(x)"))
     f, adapters = b.functions["f"], Adapters(BOOK)
