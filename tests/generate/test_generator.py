@@ -14,7 +14,9 @@ from fuzzgraph.generate import Generator, Profile
 from fuzzgraph.grammar import RuleBook
 from fuzzgraph.ir import text, wire
 from fuzzgraph.ir.builder import Builder
+from fuzzgraph.ir.program import type_of
 from fuzzgraph.ir.retype import retype
+from fuzzgraph.ir.types import TensorType
 from fuzzgraph.ir.verify import verify
 from fuzzgraph.render import render
 from tests.generate.worlds import MetaInference, tiny_book
@@ -73,6 +75,18 @@ def test_breadth(programs):
         "narrow integers": sum(any(s.type.dtype in ("u8", "i8", "i16", "bool") for s in p.inputs) for p in programs),
     }
     assert {name for name, count in share.items() if count < 0.04 * COUNT} == set()
+
+
+def test_fused_programs_are_long_and_keep_their_dtype(generator):
+    """Mostly pointwise operators, mostly on one dtype and one shape: what the compiler puts into one kernel."""
+    profile = Profile(fused=1.0, themes=(("i16", 1.0),), options=0.0)
+    fused = Generator(generator.book, generator.infer, profile)
+    found = [fused.program(Random(seed)) for seed in range(40)]
+    assert statistics.median(p.size for p in found) >= 8
+    families = [generator.book.rules[op].family for p in found for op in ops(p) if op in generator.book.rules]
+    assert sum(f in profile.fused_families for f in families) > 0.7 * len(families)
+    kinds = [k for p in found for k in map(type_of, p.nodes()) if isinstance(k, TensorType)]
+    assert sum(k.dtype == "i16" for k in kinds) > 0.3 * len(kinds)
 
 
 def ops(program):

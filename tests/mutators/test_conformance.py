@@ -7,6 +7,7 @@ import pytest
 from fuzzgraph.ir import text, wire
 from fuzzgraph.ir.builder import Builder
 from fuzzgraph.ir.hash import content_hash
+from fuzzgraph.ir.program import type_of
 from fuzzgraph.ir.retype import retype
 from fuzzgraph.ir.verify import verify
 from fuzzgraph.mutators import load
@@ -90,3 +91,18 @@ def test_results_can_be_mutated_on(mutated, tools):
         for mutator in MUTATORS:
             found = mutator.mutate(program, Random(number), tools)
             assert found is None or verify(found, tools.book.check) == []
+
+
+def test_what_is_inserted_is_often_of_a_dtype_that_is_there(tools, corpus):
+    """So that a program whose values are all of one narrow dtype keeps to it."""
+    program = corpus[1]
+    assert {s.type.dtype for s in program.inputs} == {"i16"}
+    mutator = next(m for m in load() if m.name == "insert_node")
+    made = [m for m in (mutator.mutate(program, Random(seed), tools) for seed in range(60)) if m is not None]
+    narrow = [m for m in made if sum(dtype_of(n) == "i16" for n in m.nodes()) > 2]
+    assert len(made) > 40
+    assert len(narrow) > 0.3 * len(made)
+
+
+def dtype_of(node):
+    return getattr(type_of(node), "dtype", None)
