@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import oracles
 from ..execution.protocol import ErrorInfo, Failure, Job, Outcome
-from ..oracles import crash
+from ..oracles import crash, missed_error
 from ..oracles._exceptions import describe, is_out_of_memory
 from ..oracles._types import Run
 from . import targets
@@ -43,7 +43,7 @@ def execute(job: Job, enter: Callable[[str], None], context: Context) -> Outcome
         return Outcome(job.id, "invalid", "load", error=error_info(e))
     enter("reference")
     reference = run_once(loaded, identity)
-    if reference.error is not None:
+    if reference.error is not None and not (job.expects_error and _may_be_missed(reference.error)):
         return _refused(job, reference.error)
     enter("subject")
     subject = Subject(job, loaded, target, context)
@@ -55,6 +55,8 @@ def execute(job: Job, enter: Callable[[str], None], context: Context) -> Outcome
         return Outcome(job.id, "ok", "cpp")
     except SystemExit as e:
         return _exit(job, e)
+    if reference.error is not None:
+        return _missed(job, reference, run, Tools(loaded, subject, reference))
     if run.error is not None and _harmless(job, run.error):
         return Outcome(job.id, "ok", describe(run.error).stage, error=error_info(run.error))
     if run.error is not None and is_out_of_memory(run.error):
@@ -72,6 +74,10 @@ class Subject:
     def __init__(self, job: Job, loaded: Loaded, target: Any, context: Context) -> None:
         self.job, self.loaded, self.target, self.context = job, loaded, target, context
 
+    def of(self, loaded: Loaded) -> Subject:
+        """The same for another program."""
+        return Subject(replace(self.job, source=loaded.source), loaded, self.target, self.context)
+
     def run(self, extra_config: dict[str, Any] | None = None) -> Run:
         """Raises OptionError, Stop and SystemExit; what else the program or the compiler raises is in the result."""
         options = self.job.options
@@ -88,6 +94,20 @@ def _refused(job: Job, error: BaseException) -> Outcome:
     """The reference raised: the program is at fault."""
     status = "memory" if is_out_of_memory(error) else "invalid"
     return Outcome(job.id, status, "reference", error=error_info(error))
+
+
+def _may_be_missed(error: BaseException) -> bool:
+    return isinstance(error, Exception) and not is_out_of_memory(error)
+
+
+def _missed(job: Job, reference: Run, run: Run, tools: Tools) -> Outcome:
+    """The reference raised, as it should: so must the subject."""
+    assert reference.error is not None
+    failures = missed_error.judge({}, reference, run, tools)
+    error = error_info(run.error if run.error is not None and failures else reference.error)
+    if failures:
+        return Outcome(job.id, "failure", failures[0].stage, tuple(failures), error=error)
+    return Outcome(job.id, "invalid", "reference", error=error)
 
 
 def _exit(job: Job, error: SystemExit) -> Outcome:

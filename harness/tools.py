@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..oracles._types import Run
+import torch
+
+from ..oracles._types import Run, Trial
+from .fake import fake_run
 from .precision import float64_variant, perturbing_variant
-from .program import Loaded, identity, run_once
+from .program import Loaded, OptionError, identity, run_once
 
 if TYPE_CHECKING:
     from .runner import Subject
@@ -41,6 +45,18 @@ class Tools:
             return None
         return self._once("cpu", lambda: run_once(replace(self._loaded, device="cpu"), identity))
 
+    def fake(self) -> Run | None:
+        return self._once("fake", self._fake)
+
+    def reconfigured(self, config: dict[str, Any]) -> Run | None:
+        return self._once(("config", repr(sorted(config.items()))), lambda: self._reconfigured(config))
+
+    def again(self) -> Run:
+        return self._once("again", lambda: self._anew(self._subject.run))
+
+    def other(self, source: str) -> Trial:
+        return self._once(("other", source), lambda: self._other(source))
+
     def unstable(self, reason: str) -> None:
         self.instability = self.instability or reason
 
@@ -61,8 +77,25 @@ class Tools:
             return None
         if not self._subject.context.hooks.emulate_casts:
             return None
-        import torch
-
-        torch._dynamo.reset()
-        run = self._subject.run({"inductor.emulate_precision_casts": True})
+        run = self._anew(lambda: self._subject.run({"inductor.emulate_precision_casts": True}))
         return None if run.error is not None else run
+
+    def _reconfigured(self, config: dict[str, Any]) -> Run | None:
+        try:
+            return self._anew(lambda: self._subject.run(config))
+        except OptionError:
+            return None
+
+    def _fake(self) -> Run | None:
+        return None if self._loaded.device != "cpu" else fake_run(self._loaded)
+
+    def _other(self, source: str) -> Trial:
+        loaded = Loaded.of(source, self._loaded.options, self._loaded.device)
+        reference = run_once(loaded, identity)
+        subject = self._subject.of(loaded)
+        return Trial(reference, self._anew(subject.run), Tools(loaded, subject, reference))
+
+    @staticmethod
+    def _anew(make: Callable[[], Run]) -> Run:
+        torch._dynamo.reset()
+        return make()

@@ -180,11 +180,13 @@ class Reproducer:
 
 
 def ignored(plans: dict[str, Any]) -> list[list[str | int]]:
-    """What the value oracle leaves out, by the paths of a reproducer."""
-    plan = plans.get("value") or {}
-    paths = [["results", *path] for path in plan.get("outputs", ())]
-    paths += [[kind, name] for kind in ("inputs", "states") for name in plan.get(kind, ())]
-    return paths if plan.get("gradients", True) else [*paths, ["gradients"]]
+    """What the oracles leave out, by the paths of a reproducer."""
+    paths: list[list[str | int]] = []
+    for plan in plans.values():
+        paths += [["results", *path] for path in plan.get("outputs", ())]
+        paths += [[kind, name] for kind in ("inputs", "states") for name in plan.get(kind, ())]
+        paths += [] if plan.get("gradients", True) else [["gradients"]]
+    return [path for i, path in enumerate(paths) if path not in paths[:i]]
 
 
 def job_options(options: RunOptions) -> dict[str, Any]:

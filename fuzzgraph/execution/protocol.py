@@ -38,6 +38,7 @@ class Job:
     means all oracles, each with an empty plan. `timeout` is in seconds, of wall time and of CPU time.
     `coverage`: "" off, "novel" lines that neither import nor warm-up nor an earlier program of this child has hit
     (3 % of the Python time; exact but for the baseline where the batch is 1), "full" every line (55 %).
+    `expects_error`: the reference may raise, and the subject must then raise too.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Job:
     plans: dict[str, Any] = field(default_factory=dict)
     timeout: float = 60.0
     coverage: str = ""
+    expects_error: bool = False
 
     def to_data(self) -> dict[str, Any]:
         return {**asdict(self), "options": _plain(self.options), "plans": _plain(self.plans)}

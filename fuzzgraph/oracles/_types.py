@@ -24,8 +24,18 @@ class Run:
     error: BaseException | None = None
 
 
-class Tools(Protocol):
-    """Further executions, each made once and only when asked for, and the one verdict that is no failure."""
+@dataclass
+class Trial:
+    """A program run both ways, with the tools that judge it."""
+
+    reference: Run
+    subject: Run
+    tools: Tools
+
+
+class Precision(Protocol):
+    """What tells noise from wrong numbers: further executions of the program, and the one verdict that is no failure.
+    Each is made once, and only when asked for."""
 
     def rerun(self) -> Run:
         """The reference again."""
@@ -47,12 +57,33 @@ class Tools(Protocol):
 
     low_precision: bool
 
+    def unstable(self, reason: str) -> None:
+        """The reference is no judge of this program."""
+        ...
+
+
+class Tools(Precision, Protocol):
+    """Further executions of the program, of others, and on other terms; made as those of `Precision` are."""
+
     def on_cpu(self) -> Run | None:
         """The reference on the CPU, or None where that is where it ran."""
         ...
 
-    def unstable(self, reason: str) -> None:
-        """The reference is no judge of this program."""
+    def fake(self) -> Run | None:
+        """The program on FakeTensors, or None where they cannot say (values decide what happens, or the target's
+        device is not here)."""
+        ...
+
+    def reconfigured(self, config: dict[str, Any]) -> Run | None:
+        """The subject compiled anew under further config patches, or None where this torch lacks one of them."""
+        ...
+
+    def again(self) -> Run:
+        """The subject compiled once more in this process, after a reset."""
+        ...
+
+    def other(self, source: str) -> Trial:
+        """Another program, which has this one's options, run both ways."""
         ...
 
 

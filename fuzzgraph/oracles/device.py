@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import value
 from ._failure import Failure
+from ._leafwise import judge_leaves
+from ._taint import taint
 from ._types import Run, Tools
 
 if TYPE_CHECKING:
@@ -17,9 +18,15 @@ if TYPE_CHECKING:
     from ..ir.program import Program
 
 
+LEAVES = ("output", "input", "gradient", "state")
+
+
 def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
-    """As the value oracle's."""
-    return value.plan(program, book)
+    """What must not be compared, as the oracles that compare numbers have it."""
+    found = taint(program, book)
+    return {
+        "outputs": found.outputs, "inputs": found.inputs, "states": found.states, "gradients": not found.sources,
+    }  # fmt: skip
 
 
 def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> list[Failure]:
@@ -30,8 +37,8 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
     if cpu.error is not None:
         text = f"{type(cpu.error).__name__}: {cpu.error}"
         return [Failure("device", "error", "run", f"{type(cpu.error).__name__} on the CPU only", text[:2000])]
-    found = [f for f in value.judge(plan, reference, cpu, _Quiet(tools)) if f.kind != "zero_sign"]
-    return [replace(f, oracle="device", detail=_reworded(f.detail)) for f in found]
+    found = [f for f in judge_leaves(plan, reference, cpu, _Quiet(tools), "device", LEAVES) if f.kind != "zero_sign"]
+    return [replace(f, detail=_reworded(f.detail)) for f in found]
 
 
 def _reworded(detail: str) -> str:
@@ -54,9 +61,6 @@ class _Quiet:
         return run
 
     def emulated(self) -> Run | None:
-        return None
-
-    def on_cpu(self) -> Run | None:
         return None
 
     def unstable(self, reason: str) -> None:

@@ -1,36 +1,28 @@
-"""Wrong metadata: dtype, shape, strides, device, requires_grad, conj and neg bits; structure and types of outputs."""
+"""Wrong metadata of tensors: dtype, shape, strides, device, layout, requires_grad, conj and neg bits.
+
+It looks at outputs, inputs after the run and states; strides only where a program can see them (dims of more than one
+element). It cannot judge the strides of gradients, of which autograd promises nothing.
+"""
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ._failure import Failure
-from ._snapshot import Key, show, skipped, table
+from ._snapshot import Key, show, table
 from ._types import Run, Tools
 
 if TYPE_CHECKING:
     from ..grammar import RuleBook
     from ..ir.program import Program
 
-# Numbers are the value oracle's; the others are compared by type only, since two of them are never equal.
-_NOT_BY_VALUE = (
-    bool, int, float, complex, torch.Tensor, types.GeneratorType, types.FunctionType, types.MethodType,
-    types.BuiltinFunctionType, types.ModuleType, type,
-)  # fmt: skip
-# Compared by identity; every other object without an __eq__ of its own is made anew in each run.
-_SINGLETONS = (torch.dtype, torch.layout, torch.memory_format)
-
 
 def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
-    """Values of Python numbers that are tainted are left out; their types are compared all the same."""
-    from ._taint import taint
-
-    found = taint(program, book)
-    return {"outputs": found.outputs, "inputs": found.inputs, "states": found.states}
+    """Nothing to choose: metadata does not depend on values."""
+    return {}
 
 
 def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> list[Failure]:
@@ -38,61 +30,17 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
     if subject.error is not None:
         return []
     found: dict[str, Failure] = {}
-    for failure in _differences(plan, reference, subject):
-        found.setdefault(failure.kind, failure)
+    theirs = table(subject)
+    for key, expected in table(reference).items():
+        actual = theirs.get(key)
+        if key[0] != "gradient" and isinstance(expected, torch.Tensor) and isinstance(actual, torch.Tensor):
+            for failure in differences(key, expected, actual):
+                found.setdefault(failure.kind, failure)
     return list(found.values())
 
 
-def _differences(plan: dict[str, Any], reference: Run, subject: Run) -> Iterator[Failure]:
-    both = enumerate(zip(reference.results, subject.results))
-    pairs: list[tuple[Key, Any, Any]] = [(("output", i), a, b) for i, (a, b) in both]
-    if len(reference.results) != len(subject.results):
-        yield _failure("structure", "number of results", f"{len(reference.results)} and {len(subject.results)}")
-    if reference.states is not None or subject.states is not None:
-        pairs.append((("state",), reference.states, subject.states))
-    for key, a, b in pairs:
-        yield from _structure(key, a, b)
-    theirs = table(subject)
-    for key, expected in table(reference).items():
-        if key not in theirs:
-            continue
-        actual = theirs[key]
-        if isinstance(expected, torch.Tensor) and isinstance(actual, torch.Tensor):
-            yield from _tensor(key, expected, actual)
-        elif key[0] == "gradient" and (expected is None) != (actual is None):
-            yield _failure("gradient", "a gradient on one side only", f"{show(key)}: eager {expected is not None}")
-        elif type(expected) is type(actual) and not skipped(key, plan):
-            yield from _plain(key, expected, actual)
-
-
-def _structure(key: tuple[Any, ...], a: Any, b: Any) -> Iterator[Failure]:
-    """Types of containers and leaves, all the way down."""
-    if type(a) is not type(b):
-        # A tensor subclass or a named tuple counts; the classes that a program defines are made anew in each run.
-        if type(a).__qualname__ == type(b).__qualname__ and type(a).__module__ == type(b).__module__:
-            yield from _children(key, a, b)
-            return
-        yield _failure("structure", f"{type(a).__name__} became {type(b).__name__}", show(key))
-        return
-    yield from _children(key, a, b)
-
-
-def _children(key: tuple[Any, ...], a: Any, b: Any) -> Iterator[Failure]:
-    if isinstance(a, list | tuple) and not isinstance(a, torch.Size):
-        if len(a) != len(b):
-            yield _failure("structure", "another number of items", f"{show(key)}: eager {len(a)}, compiled {len(b)}")
-        for i, (x, y) in enumerate(zip(a, b)):
-            yield from _structure((*key, i), x, y)
-    elif isinstance(a, dict):
-        if list(a) != list(b):
-            yield _failure("structure", "other keys or another order of keys", f"{show(key)}: {list(a)}, {list(b)}")
-        for k in a:
-            if k in b:
-                yield from _structure((*key, k), a[k], b[k])
-
-
-def _tensor(key: tuple[Any, ...], a: torch.Tensor, b: torch.Tensor) -> Iterator[Failure]:
-    """What a program can see of a tensor but its values. Gradients: autograd promises no strides."""
+def differences(key: Key, a: torch.Tensor, b: torch.Tensor) -> Iterator[Failure]:
+    """What a program can see of a tensor but its values."""
     where = show(key)
     kinds: list[tuple[str, Any, Any]] = [
         ("dtype", a.dtype, b.dtype), ("device", a.device.type, b.device.type), ("layout", a.layout, b.layout),
@@ -103,8 +51,6 @@ def _tensor(key: tuple[Any, ...], a: torch.Tensor, b: torch.Tensor) -> Iterator[
             return
     if a.shape != b.shape:
         yield _failure("shape", "shapes differ", f"{where}: eager {list(a.shape)}, compiled {list(b.shape)}")
-        return
-    if key[0] == "gradient":
         return
     if a.layout == torch.strided and _strides(a) != _strides(b):
         detail = f"{where}, shape {list(a.shape)}: eager {list(a.stride())}, compiled {list(b.stride())}"
@@ -121,19 +67,6 @@ def _tensor(key: tuple[Any, ...], a: torch.Tensor, b: torch.Tensor) -> Iterator[
 def _strides(t: torch.Tensor) -> list[int]:
     """Strides that matter: of dims with more than one element, of tensors with any."""
     return [s for s, n in zip(t.stride(), t.shape) if n > 1] if t.numel() else []
-
-
-def _plain(key: tuple[Any, ...], a: Any, b: Any) -> Iterator[Failure]:
-    """Python values by ==; numbers are the value oracle's."""
-    if isinstance(a, _NOT_BY_VALUE):
-        return
-    try:
-        equal = bool(a == b)
-    except Exception as e:  # a program's own __eq__
-        yield _failure("python", f"comparison raises {type(e).__name__}", show(key))
-        return
-    if not equal and (isinstance(a, _SINGLETONS) or type(a).__eq__ is not object.__eq__):
-        yield _failure("python", f"another {type(a).__name__}", f"{show(key)}: eager {a!r:.200}, compiled {b!r:.200}")
 
 
 def _failure(kind: str, message: str, detail: str) -> Failure:

@@ -1,17 +1,19 @@
 """A stand-in for the harness's tools, and runs made by hand."""
 
-from fuzzgraph.oracles._types import Run
+from fuzzgraph.oracles._types import Run, Trial
 
 
 class FakeTools:
     """Further runs are what the test says; by default the reference again, and no float64 run."""
 
     def __init__(
-        self, reference, perturbed=None, float64=None, rerun=None, emulated=None, low_precision=False, cpu=None
-    ):
+        self, reference, perturbed=None, float64=None, rerun=None, emulated=None, low_precision=False, cpu=None,
+        fake=None, reconfigured=None, again=None, others=None,
+    ):  # fmt: skip
         self.reference = reference
         self._perturbed, self._float64, self._rerun, self._emulated = perturbed, float64, rerun, emulated
         self.low_precision, self._cpu = low_precision, cpu
+        self._fake, self._reconfigured, self._again, self._others = fake, reconfigured, again, others or {}
         self.float64_problem = "" if float64 else "not in this test"
         self.reasons: list[str] = []
 
@@ -29,6 +31,18 @@ class FakeTools:
 
     def on_cpu(self):
         return self._cpu
+
+    def fake(self):
+        return self._fake
+
+    def reconfigured(self, config):
+        return self._reconfigured or self.reference
+
+    def again(self):
+        return self._again or self.reference
+
+    def other(self, source):
+        return self._others.get(source) or Trial(self.reference, self.reference, self)
 
     def unstable(self, reason):
         self.reasons.append(reason)

@@ -1,7 +1,5 @@
 """The metadata oracle: each thing that a program can see of its results."""
 
-from collections import namedtuple
-
 import pytest
 import torch
 from fakes import FakeTools, run
@@ -9,7 +7,6 @@ from fakes import FakeTools, run
 from fuzzgraph.oracles import metadata
 
 X = torch.arange(6.0).reshape(2, 3)
-Pair = namedtuple("Pair", "a b")
 
 
 def kinds(expected, actual, plan=None):
@@ -22,7 +19,7 @@ def kinds(expected, actual, plan=None):
     "make",
     [
         lambda: X.clone(),
-        lambda: [X, (X, {"a": X, "b": None}), Pair(1, X)],
+        lambda: [X, (X, {"a": X, "b": None})],
         lambda: (x for x in ()),
         lambda: (lambda: 0),
         lambda: (torch.float32, torch.Size([2]), "s", slice(1, 2), object()),
@@ -42,8 +39,6 @@ def test_equal_runs_say_nothing(make):
         (X.clone().requires_grad_(), "requires_grad"),
         (X.to("meta"), "device"),
         (X.to_sparse(), "layout"),
-        ([X], "structure"),
-        (3.0, "structure"),
     ],
 )
 def test_each_difference_of_a_tensor_is_found(actual, kind):
@@ -62,42 +57,10 @@ def test_strides_that_nobody_can_see_do_not_count():
     assert kinds(torch.zeros(0, 3), torch.zeros(3, 0).t()) == []
 
 
-@pytest.mark.parametrize(
-    ("expected", "actual", "kind"),
-    [
-        ([X, X], (X, X), "structure"),
-        (Pair(X, X), (X, X), "structure"),
-        ([X, X], [X], "structure"),
-        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, "structure"),
-        (True, 1, "structure"),
-        ("a", "b", "python"),
-        (torch.Size([2]), torch.Size([3]), "python"),
-        (torch.float32, torch.float64, "python"),
-    ],
-)
-def test_python_structure(expected, actual, kind):
-    assert kinds(expected, actual) == [kind]
-
-
-def test_classes_that_the_program_makes_anew_are_one():
-    def make():
-        class Thing:
-            pass
-
-        return Thing()
-
-    assert kinds(make(), make()) == []
-
-
 def test_inputs_and_gradients():
     assert kinds(run(X, inputs={"x": X}), run(X, inputs={"x": X.double()})) == ["dtype"]
-    assert kinds(run(X, gradients={"x": X}), run(X, gradients={"x": None})) == ["gradient"]
     strided = X.t().contiguous().t()
     assert kinds(run(X, gradients={"x": X}), run(X, gradients={"x": strided})) == []  # autograd promises none
-
-
-def test_tainted_python_values_are_not_compared():
-    assert kinds(run(["a"]), run(["b"]), plan={"outputs": [[0, 0]]}) == []
 
 
 def test_no_verdict_on_a_run_that_raised():

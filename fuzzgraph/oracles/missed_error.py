@@ -1,0 +1,42 @@
+"""Eager raises: the compiled program should too, with the same type of exception.
+
+It has something to say only of programs that are meant to raise (`Job.expects_error`): another program whose reference
+raises is invalid. It cannot judge messages, nor programs that raise for lack of memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._exceptions import cause_chain, describe
+from ._failure import Failure
+from ._types import Run, Tools
+
+if TYPE_CHECKING:
+    from ..grammar import RuleBook
+    from ..ir.program import Program
+
+
+def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
+    """Nothing to choose."""
+    return {}
+
+
+def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> list[Failure]:
+    """missed (the compiled program returns) or error_type (it raises an exception of another type)."""
+    if reference.error is None:
+        return []
+    expected = type(reference.error)
+    if subject.error is None:
+        text = f"eager raises {expected.__name__}: {str(reference.error)[:500]}"
+        return [Failure("missed_error", "missed", "run", f"{expected.__name__} is not raised", text)]
+    # The compiler wraps what an operator raised on fake tensors; what it quotes or chains counts.
+    chain = cause_chain(subject.error)
+    if any(isinstance(e, expected) for e in chain):
+        return []
+    if any(f"{expected.__name__}(" in str(e) for e in chain):
+        return []
+    d = describe(subject.error)
+    detail = f"eager raises {expected.__name__}: {str(reference.error)[:300]}; compiled: {d.text[:500]}"
+    message = f"{expected.__name__} became {d.exc_type}"
+    return [Failure("missed_error", "error_type", d.stage, message, detail, d.frames, d.exc_type, d.causes)]
