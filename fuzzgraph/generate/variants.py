@@ -235,10 +235,14 @@ def _literal(book: RuleBook, node: fx.Node, key: Any, value: Any) -> bool:
 
 
 def _grad_mode(book: RuleBook, b: Builder, call: Call, rng: Random) -> Call:
-    """Grad mode flips: no_grad where inputs require grad, inputs that require it where none did."""
+    """Grad mode flips, either way round; or inputs require grad where none did."""
     specs = _specs(b, call, free=False)
     if any(s.type.requires_grad for s in specs):
-        return copied(b, replace(call, contexts=(Context("no_grad"),)), {}, rng)
+        contexts: list[tuple[Context, ...]] = [(), (Context("no_grad"),)]
+        if call.contexts != (Context("no_grad"),) and rng.random() < 0.5:
+            contexts.reverse()
+        b.calls[0] = replace(call, contexts=contexts[1] if call.contexts else contexts[0])
+        return copied(b, replace(call, contexts=contexts[0] if call.contexts else contexts[1]), {}, rng)
     specs = [s for s in _specs(b, call) if s.type.info.kind in ("float", "complex")]
     if not specs or b.options.inference:
         raise Rejected("no input that can require grad")
