@@ -75,7 +75,8 @@ class Judge:
             following = None
             self._confirm(task, outcome, found)
         self.bus.publish(Executed(task, outcome, new, final=following is None))
-        if task.purpose == "compare" and outcome.status in ("ok", "unstable"):
+        keep = outcome.status in ("ok", "unstable") and not task.program.options.expects_error
+        if task.purpose == "compare" and keep:
             self._keep(task, outcome, ids)
         if following is not None:
             self.bus.publish(Waiting(following))
