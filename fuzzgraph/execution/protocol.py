@@ -88,6 +88,7 @@ class Outcome:
     the signal's number or the exit status. `cpu` is CPU seconds, `cpu_below` the part of it that was spent in processes
     that this one waited for (the C++ compiler). `features` maps a key space to what its observer recorded: "line" ->
     {file: [lines]}, "counter" -> [names]. `position` counts the programs that the same child ran before.
+    `missed`: the reference raised as the job expects, and it was asked whether the subject raises too.
     `kernels` are the C++ sources of a program of the cover tier; the zygote holds them against the compiler's front
     end and takes them out.
     """
@@ -106,6 +107,7 @@ class Outcome:
     position: int = 0
     cpu_below: float = 0.0
     kernels: tuple[str, ...] = ()
+    missed: bool = False
 
     @property
     def lines(self) -> dict[str, list[int]]:
