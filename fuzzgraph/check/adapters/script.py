@@ -56,7 +56,7 @@ class FuzzgraphScript:
     def explain(self, error):
         """Why there is nothing to compare."""
         if isinstance(error, Exception):
-            raise FuzzgraphNoJudge(f"the script raises {type(error).__name__} by itself: {error}") from error
+            raise FuzzgraphNoJudge(f"the script raises {type(error).__name__} by itself: {error}") from None
         if self.count == 0:
             raise FuzzgraphNoJudge("the script never calls torch.compile")
         raise FuzzgraphNoJudge("the script never calls what torch.compile returns")

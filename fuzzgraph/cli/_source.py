@@ -1,0 +1,38 @@
+"""`fuzzgraph tmin FILE.py`: Python files and scripts are reduced as source."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+
+def tmin(args: argparse.Namespace) -> int:
+    """Reduce `args.program`, write what is left to `args.output` (default: FILE.min.py), and say so. 1 where there is
+    nothing to keep."""
+    from fuzzgraph.campaign import environment
+    from fuzzgraph.check.checker import Checker
+    from fuzzgraph.check.reduce import reduce_file
+
+    environment.check_torch()
+    environment.check_compiler()
+    target = args.output or Path(args.program).with_suffix(".min.py")
+
+    def progress(text: str, trials: int) -> None:
+        # Whoever stops the search has the best so far.
+        target.write_text(text, encoding="utf-8")
+        said = f"{trials} tried, {len(text.splitlines())} lines left"
+        print(said, file=sys.stderr, flush=True)
+
+    with Checker(args.target or "inductor", args.timeout, args.preload or ()) as checker:
+        shrunk = reduce_file(args.program, checker, progress=progress)
+    target.write_text(shrunk.reduced.text, encoding="utf-8")
+    if args.json:
+        data = {"file": args.program, "output": str(target), "verdict": shrunk.verdict.to_data()}
+        counts = {"before": shrunk.before, "after": shrunk.after, "trials": shrunk.reduced.trials}
+        print(json.dumps({**data, **counts, "complete": shrunk.reduced.complete}))
+    else:
+        print(shrunk.verdict.line)
+        print(f"{shrunk.before} lines became {shrunk.after} in {shrunk.reduced.trials} trials: {target}")
+    return 0
