@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -25,7 +25,7 @@ JUDGING = 4.0
 
 @dataclass(frozen=True)
 class Result:
-    """What there is to say of one file. `rung` and `rows` are there where it diverges, and where they were asked for."""
+    """What there is to say of one file. `rung` and `rows` are there where it diverges, if they were asked for."""
 
     checked: Checked
     job: Job
@@ -53,7 +53,7 @@ class Checker:
         self.target, self.timeout, self.preload, self.jobs = target, timeout, tuple(preload), max(1, jobs)
         self.ladder, self.ablation = ladder, ablation
         self._stack = ExitStack()
-        self._lock = threading.Lock()
+        self._lock, self._stop = threading.Lock(), threading.Event()
         self._local = threading.local()
 
     def __enter__(self) -> Checker:
@@ -67,15 +67,15 @@ class Checker:
     def check(self, named: Sequence[tuple[str, Checked]]) -> Iterator[Result]:
         """Results in the order of the files, each as soon as it and those before it are known. Raises
         EnvironmentProblem."""
-        self.executor()  # the first try of the environment is ours, not a worker's
+        self._stop.clear()
         with ThreadPoolExecutor(self.jobs) as pool:
             waiting = [pool.submit(self.one, file, checked) for file, checked in named]
             try:
                 for each in waiting:
                     yield each.result()
-            finally:
-                for each in waiting:
-                    each.cancel()
+            finally:  # of all, usually; else an error or Ctrl-C, after which nobody waits for the rest
+                self._stop.set()
+                pool.shutdown(cancel_futures=True)
 
     def one(self, file: str, checked: Checked) -> Result:
         """One file to its end, in this thread."""
@@ -95,13 +95,23 @@ class Checker:
     def run(self, checked: Checked, id: str) -> tuple[Job, Outcome]:
         """The file's own job and its outcome."""
         job = checked.job(id, self.target, self.timeout)
-        (outcome,) = self.executor().run([job])
+        (outcome,) = self.execute([job])
         if outcome.status == "timeout" and outcome.stage == "judge":
-            (outcome,) = self.executor().run([replace(job, timeout=JUDGING * self.timeout)])
+            (outcome,) = self.execute([replace(job, timeout=JUDGING * self.timeout)])
         if outcome.status == "lost":
             said = outcome.error.message if outcome.error else "no reason given"
             raise EnvironmentProblem(f"the harness failed: {said}", where=id)
         return job, outcome
+
+    def execute(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Outcomes in the order of the jobs. Raises CancelledError where nobody waits for them any more."""
+        executor, found = self.executor(), dict[str, Outcome]()
+        executor.submit(jobs)
+        while len(found) < len(jobs):
+            if self._stop.is_set():
+                raise CancelledError
+            found.update((outcome.id, outcome) for outcome in executor.poll(1.0))
+        return [found[job.id] for job in jobs]
 
     def executor(self) -> Executor:
         """This thread's; the first caller's is the first worker's too."""
@@ -117,7 +127,7 @@ class Checker:
 
         def run(jobs: Sequence[Job]) -> list[Outcome]:
             known = {j.id for j in jobs if replace(j, id=job.id) == job}
-            fresh = {o.id: o for o in self.executor().run([j for j in jobs if j.id not in known])}
+            fresh = {o.id: o for o in self.execute([j for j in jobs if j.id not in known])}
             return [replace(outcome, id=j.id) if j.id in known else fresh[j.id] for j in jobs]
 
         return run

@@ -1,7 +1,7 @@
 """Reads a Python file and makes of it what the harness runs.
 
-A file has one of three forms: `make_inputs()` (or `make_inputs_seq()`) with `f(*args)`; the same with `make_fn()`, which
-makes a fresh module or closure; `scenario(wrap)`. Whatever else is a script, which calls torch.compile itself.
+A file has one of three forms: `make_inputs()` (or `make_inputs_seq()`) with `f(*args)`; the same with `make_fn()`,
+which makes a fresh module or closure; `scenario(wrap)`. Whatever else is a script, which calls torch.compile itself.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import ast
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 BODIES = ("body", "orelse", "finalbody")
 # Trials, each of which may cost seconds: what statements alone need for a file of some hundred lines.
@@ -151,8 +152,8 @@ def _places(tree: ast.AST, here: Place = ()) -> Iterator[Place]:
                 yield from _places(item, place)
 
 
-def _at(tree: ast.AST, place: Place) -> "ast.AST | list":
-    found = tree
+def _at(tree: ast.AST, place: Place) -> Any:
+    found: Any = tree
     for name, index in place:
         found = getattr(found, name)
         if index is not None:

@@ -136,7 +136,7 @@ def test_perturbation_leaves_mutation_and_backward_working():
 @pytest.mark.parametrize(
     "drawn",
     [
-        "torch.rand(6)", "torch.randn(2, 3, requires_grad=True)", "torch.rand_like(x)", "torch.randn(6, dtype=torch.half)",
+        "torch.rand(6)", "torch.randn(2, requires_grad=True)", "torch.rand_like(x)", "torch.randn(6, dtype=torch.half)",
         "torch.empty(3, 2).t().uniform_(-1, 1)", "torch.zeros(5).normal_()", "torch.nn.Linear(3, 2).weight",
         "torch.randn(4, dtype=torch.complex64)", "torch.rand(3, dtype=torch.float64)",
     ],

@@ -9,13 +9,14 @@ import sys
 from pathlib import Path
 
 HELP = "hold compiled code against eager in Python files: all oracles, and where in the compiler it breaks"
-EPILOG = """FILE defines make_inputs() and f(*args), or make_inputs() and make_fn(), or scenario(wrap); or it is a script
-that calls torch.compile. Exit status 1 when compiled code diverges or does not end, 2 when a file cannot be judged."""
+EPILOG = """FILE defines make_inputs() and f(*args), or make_inputs() and make_fn(), or scenario(wrap); or it is a
+script that calls torch.compile. Exit status 1 when compiled code diverges or does not end, 2 when a file cannot be
+judged."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE.py", help="Python file or script")
-    parser.add_argument("--target", default="inductor", metavar="NAME", help="compiler configuration (default: inductor)")
+    parser.add_argument("--target", default="inductor", metavar="NAME", help="what compiles (default: inductor)")
     parser.add_argument("--preload", action="append", default=[], metavar="FILE", help="Python file to run first")
     parser.add_argument("--report", type=Path, metavar="DIR", help="write a folder for each file that diverges")
     parser.add_argument("--json", action="store_true", help="print one JSON object with all results")
