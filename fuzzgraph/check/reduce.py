@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fuzzgraph.errors import UsageError
 from fuzzgraph.execution.protocol import Failure
-from fuzzgraph.minimize.source import MOST, Reduced, reduce_source
+from fuzzgraph.minimize.source import Reduced, reduce_source
 
 from .checker import Checker
 from .source import load, read
-from .verdict import Verdict, verdict
+from .verdict import Verdict, counted, leading, verdict
 
 
 @dataclass(frozen=True)
@@ -25,18 +26,22 @@ class Shrunk:
 
 
 def reduce_file(
-    path: str, checker: Checker, most: int = MOST, progress: Callable[[str, int], None] | None = None
+    path: str, checker: Checker, *, keep: str | None = None, seconds: float = math.inf,
+    progress: Callable[[str, int], None] | None = None,
 ) -> Shrunk:  # fmt: skip
-    """Reduce with the whole verdict kept: its word, the oracle, the kind, and of an exception the type and the stage.
+    """Reduce with a failure kept: its oracle and kind, and of an exception the type, the stage and the last frame.
 
-    `progress(text, trials)` hears of each success. Raises UsageError where compiled code does what eager does.
+    `keep`: of several failures the first whose core has this word in it; without it, the one that names the verdict.
+    `progress(text, trials)` hears of each success. Raises UsageError where no oracle has anything to say.
     """
     checked = load(path)
-    found = verdict(path, checked, checker.run(checked, path)[1], checker.timeout)
-    if found.failure is None:
-        said = f"{found.verdict}: {found.detail}" if found.detail else found.verdict
-        raise UsageError(f"nothing to keep: {said}", where=path)
-    key = core(found.verdict, found.failure)
+    outcome = checker.run(checked, path)[1]
+    found = verdict(path, checked, outcome, checker.timeout)
+    wanted = [f for f in counted(checked, outcome) if keep is None or keep in " ".join(core(f))]
+    kept = leading(wanted)
+    if kept is None:
+        said = f"none has {keep!r} in it: {found.line}" if found.failure else found.line
+        raise UsageError(f"no failure to keep: {said}")
     trials = 0
 
     def keeps(text: str) -> bool:
@@ -46,20 +51,21 @@ def reduce_file(
             candidate = read(text, path)
         except UsageError:  # it is no file to check any more
             return False
+        if candidate.form != checked.form:
+            return False
         outcome = checker.run(candidate, f"{path}/{trials}")[1]
-        now = verdict(path, candidate, outcome, checker.timeout)
-        kept = candidate.form == checked.form and now.failure is not None and core(now.verdict, now.failure) == key
-        if kept and progress is not None:
+        good = any(core(failure) == core(kept) for failure in counted(candidate, outcome))
+        if good and progress is not None:
             progress(text, trials)
-        return kept
+        return good
 
-    reduced = reduce_source(checked.text, keeps, most)
-    return Shrunk(found, reduced, lines(checked.text), lines(reduced.text))
+    reduced = reduce_source(checked.text, keeps, seconds=seconds)
+    return Shrunk(replace(found, failure=kept), reduced, lines(checked.text), lines(reduced.text))
 
 
-def core(word: str, failure: Failure) -> tuple[str, ...]:
+def core(failure: Failure) -> tuple[str, ...]:
     """What may not change: an accuracy failure must not become a crash, nor one crash another."""
-    key = (word, failure.oracle, failure.kind)
+    key = (failure.oracle, failure.kind)
     return (*key, failure.exc_type, failure.stage, *failure.frames[-1:]) if failure.oracle == "crash" else key
 
 

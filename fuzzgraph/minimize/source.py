@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,19 +32,20 @@ class Reduced:
     complete: bool = True
 
 
-def reduce_source(text: str, test: Test, most: int = MOST) -> Reduced:
-    """The smallest source found for which `test` holds. It must hold for `text`, and is not asked about it; it is never
-    asked twice about one source. Raises SyntaxError where `text` is no Python."""
-    search = _Search(test, most, Reduced(text), ast.parse(text))
+def reduce_source(text: str, test: Test, most: int = MOST, seconds: float = math.inf) -> Reduced:
+    """The smallest source found for which `test` holds, within `most` trials and `seconds`. It must hold for `text`,
+    and is not asked about it; it is never asked twice about one source. Raises SyntaxError where `text` is no Python.
+    """
+    search = _Search(test, most, time.monotonic() + seconds, Reduced(text), ast.parse(text))
     try:
         while search.statements() | search.wrappers() | search.expressions():
             pass
-    except _OutOfTrials:
+    except _OutOfBudget:
         search.found.complete = False
     return search.found
 
 
-class _OutOfTrials(Exception):
+class _OutOfBudget(Exception):
     pass
 
 
@@ -52,6 +55,7 @@ class _Search:
 
     test: Test
     most: int
+    until: float
     found: Reduced
     tree: ast.Module
     seen: set[str] = field(default_factory=set)
@@ -61,8 +65,8 @@ class _Search:
         if text in self.seen or _size(tree) >= _size(self.tree):
             return False
         self.seen.add(text)
-        if self.found.trials >= self.most:
-            raise _OutOfTrials
+        if self.found.trials >= self.most or time.monotonic() >= self.until:
+            raise _OutOfBudget
         self.found.trials += 1
         if not self.test(text):
             return False
