@@ -67,7 +67,6 @@ class Checker:
     def check(self, named: Sequence[tuple[str, Checked]]) -> Iterator[Result]:
         """Results in the order of the files, each as soon as it and those before it are known. Raises
         EnvironmentProblem."""
-        self._stop.clear()
         with ThreadPoolExecutor(self.jobs) as pool:
             waiting = [pool.submit(self.one, file, checked) for file, checked in named]
             try:
@@ -76,6 +75,7 @@ class Checker:
             finally:  # of all, usually; else an error or Ctrl-C, after which nobody waits for the rest
                 self._stop.set()
                 pool.shutdown(cancel_futures=True)
+                self._stop.clear()
 
     def one(self, file: str, checked: Checked) -> Result:
         """One file to its end, in this thread."""

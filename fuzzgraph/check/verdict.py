@@ -14,6 +14,7 @@ RANK = (
     ("crash", None), ("missed_error", "missed"), ("value", "value"), ("metadata", "dtype"), ("metadata", "shape"),
     ("structure", None), ("gradient", None), ("aliasing", "mutation"), ("value", None), ("aliasing", None),
     ("metadata", None), ("guard", None), ("equivalence", None), ("device", None), ("fake", None),
+    ("missed_error", None),
 )  # fmt: skip
 
 
@@ -95,7 +96,7 @@ def said(failure: Failure) -> str:
     if failure.oracle == "crash":
         what = f"{failure.exc_type}: {failure.message}" if failure.kind == "exception" else failure.message
         return f"compiled code does not run ({failure.stage}): {what}" if failure.kind == "exception" else what
-    if failure.oracle in ("value", "gradient") or failure.kind in ("mutation", "offset", "missed"):
+    if failure.kind in ("value", "state", "gradient", "mutation", "offset", "missed"):
         return failure.detail
     return f"{failure.message}: {failure.detail}" if failure.detail else failure.message
 
