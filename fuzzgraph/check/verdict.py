@@ -59,7 +59,7 @@ def verdict(file: str, checked: Checked, outcome: Outcome, limit: float) -> Verd
     if first is not None and first.kind == "error_type":
         return Verdict(file, ERROR_TYPE, sentence(first.detail), first)
     if first is not None:
-        return Verdict(file, DIVERGES, sentence(said(first)), first)
+        return Verdict(file, DIVERGES, sentence(said(first, outcome)), first)
     if outcome.status == "timeout":
         where = {"judge": "the runs that judge the result do"}.get(outcome.stage, "eager does")
         return Verdict(file, TIMEOUT, f"{where} not end within {limit:g} s")
@@ -91,11 +91,14 @@ def rank(failure: Failure) -> int:
     return places[0] if places else len(RANK)
 
 
-def said(failure: Failure) -> str:
-    """The failure in a sentence."""
+def said(failure: Failure, outcome: Outcome) -> str:
+    """The failure in a sentence. What an exception says is more readable than a signature's normal form of it."""
+    if failure.oracle == "crash" and failure.kind == "exception":
+        message = outcome.error.message if outcome.error is not None else failure.message
+        first = message.removeprefix(f"{failure.exc_type}: ")
+        return f"compiled code does not run ({failure.stage}): {failure.exc_type}: {first}"
     if failure.oracle == "crash":
-        what = f"{failure.exc_type}: {failure.message}" if failure.kind == "exception" else failure.message
-        return f"compiled code does not run ({failure.stage}): {what}" if failure.kind == "exception" else what
+        return failure.message
     if failure.kind in ("value", "state", "gradient", "mutation", "offset", "missed"):
         return failure.detail
     return f"{failure.message}: {failure.detail}" if failure.detail else failure.message

@@ -32,7 +32,7 @@ def of(status, *failures, stage="done", error=None, missed=False, checked=CHECKE
         (of("failure", STRIDE, VALUE), "diverges", "a.py: value: output of call 0: 1 of 2 elements differ"),
         (of("failure", STRIDE, ZERO), "diverges",
          "a.py: metadata stride: strides differ: output of call 0: eager [1], compiled [2]"),
-        (of("failure", CRASH), "diverges",
+        (of("failure", CRASH, error=ErrorInfo("AssertionError", "it broke")), "diverges",
          "a.py: crash exception: compiled code does not run (inductor): AssertionError: it broke"),
         (of("signal", DEATH, stage="subject"), "diverges", "a.py: crash signal: killed by SIGSEGV"),
         (of("timeout", HANG, stage="subject"), "timeout",
