@@ -23,6 +23,7 @@ def make_job(
     return Job(
         id=id, source=render(program, book).source, target=target, tier=tier, options=job_options(program.options),
         plans=oracles.plan_all(program, book, only), timeout=timeout, coverage=coverage,
+        expects_error=bool(getattr(program.options, "expects_error", False)),
     )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ class Job:
     `coverage`: "" off, "novel" lines that neither import nor warm-up nor an earlier program of this child has hit
     (3 % of the Python time; exact but for the baseline where the batch is 1), "full" every line (55 %).
     `expects_error`: the reference may raise, and the subject must then raise too.
-    `bisect`, for the tier of that name: {"wanted": [[oracle, kind, exception type or ""], ...], "limit": seconds a run}.
+    `bisect`, for the tier of that name: {"wanted": [[oracle, kind, exception type or ""], ...], "limit": seconds}.
     """
 
     id: str

@@ -11,6 +11,7 @@ from .contexts import compile_kwargs
 from .forms import Form, load_forms
 from .literals import literal
 from .module import module_parts
+from .unusual import MISSED, NAMES, fake_compare
 
 if TYPE_CHECKING:
     from ..grammar import RuleBook
@@ -39,11 +40,11 @@ IGNORE    found = {k: difference(eager.get(k), compiled.get(k)LEAF) for k in {**
 _MAIN = '''\
 if __name__ == "__main__":
     if sys.argv[1:] == ["eager"]:
-        execute(lambda f: f)
-    elif sys.argv[1:] == ["compiled"]:
+        EAGER
+    elif sys.argv[1:] == ["STEP"]:
         DO
     else:  # in children, which may crash or hang
-        for step, failed in ("eager", 125), ("compiled", 1):
+        for step, failed in ("eager", 125), ("STEP", 1):
             try:
                 status = subprocess.run([sys.executable, __file__, step], timeout=LIMIT).returncode
             except subprocess.TimeoutExpired:
@@ -51,7 +52,7 @@ if __name__ == "__main__":
             if status:
                 print(f"{step}: exit status {status}")
                 sys.exit(failed)
-        print("eager and compiled agree")'''
+        print("eager and STEP agree")'''
 
 # Their dtypes, shapes and strides are compared all the same.
 _IGNORE = """\
@@ -93,29 +94,47 @@ _WIDE_INPUTS = """\
 
 def standalone(
     program: Program, book: RuleBook | None = None, *, title: str = "", details: str = "", crash: bool = False,
-    zero_sign: bool = False, ignore: Sequence[Path] = (), limit: int = 300,
-    forms: Mapping[str, Form] | None = None,
+    fake: bool = False, missed_error: bool = False, zero_sign: bool = False, ignore: Sequence[Path] = (),
+    limit: int = 300, backend: str = "", forms: Mapping[str, Form] | None = None,
 ) -> str:  # fmt: skip
     """A script that runs the program eagerly and compiled: the same functions as `render`, and a main.
 
     It exits with 1 while the compiled run raises, dies, takes more than `limit` seconds or differs from eager in what
     it prints, 0 when they agree, 125 when the eager run fails. With `crash` only that the compiled run gets through is
-    checked, which makes it much shorter; with `zero_sign` -0.0 differs from 0.0. `ignore` lists what may hold other
-    values, by paths such as ("results", 0, 1): call 0, second item; ("inputs", "x"), ("states", "log"),
-    ("gradients",). `title` and `details` become the docstring. Raises ProgramError as `render` does.
+    checked, which makes it much shorter; with `missed_error` that it raises what eager raises, which must raise; with
+    `fake` FakeTensors are held against eager, and nothing is compiled. With `zero_sign` -0.0 differs from 0.0. `ignore`
+    lists what may hold other values, by paths such as ("results", 0, 1): call 0, second item; ("inputs", "x"),
+    ("states", "log"), ("gradients",). `backend` is torch.compile's, "" its default. `title` and `details` become the
+    docstring. Raises ProgramError as `render` does.
     """
-    reserved = quote.names(check) | {"compare", "execute", "same", *_TREE}
+    reserved = quote.names(check) | {"compare", "execute", "same", *NAMES, *_TREE}
     parts = module_parts(program, book, load_forms() if forms is None else forms, reserved, options_in_run=True)
-    wide = not crash and any(_narrow(s.type.dtype) for s in (*program.inputs, *program.constants))
-    if not crash:
-        parts += _judges(program, wide, zero_sign)
-    parts += [_execute(program, wide, crash)]
-    if not crash:
-        parts += [_compare(program, wide, ignore)]
-    do = f"execute(lambda f: torch.compile({_arguments(program)}))" if crash else "sys.exit(compare())"
-    parts += [_MAIN.replace("DO", do).replace("LIMIT", str(limit))]
-    header = _header(program, wide, crash)
-    return _docstring(title, details) + header + "\n\n\n" + "\n\n\n".join(parts) + "\n"
+    short = crash or missed_error  # nothing is compared
+    wide = not (short or fake) and any(_narrow(s.type.dtype) for s in (*program.inputs, *program.constants))
+    arguments = _arguments(program, backend)
+    main = {"EAGER": "execute(lambda f: f)", "STEP": "compiled", "DO": "sys.exit(compare())", "LIMIT": str(limit)}
+    if fake:
+        parts += [fake_compare(program)]
+        main.update(EAGER="run(lambda f: f, make_inputs())", STEP="fake")
+    elif short:
+        parts += [_execute(program, wide, True), *([MISSED.replace("ARGS", arguments)] if missed_error else [])]
+        main["DO"] = "sys.exit(missed())" if missed_error else f"execute(lambda f: torch.compile({arguments}))"
+        main["EAGER"] = "sys.exit(raised(lambda f: f) is None)" if missed_error else main["EAGER"]
+    else:
+        parts += [*_judges(program, wide, zero_sign), _execute(program, wide, False)]
+        parts += [_compare(program, wide, ignore, arguments)]
+    end = _MAIN
+    for word, text in main.items():
+        end = end.replace(word, text)
+    header = _header(program, wide, _tree_functions(program, short, fake), fake)
+    return _docstring(title, details) + header + "\n\n\n" + "\n\n\n".join([*parts, end]) + "\n"
+
+
+def _tree_functions(program: Program, short: bool, fake: bool) -> list[str]:
+    if fake:
+        return ["keystr", "tree_leaves_with_path"]
+    leaves = ["tree_leaves"] if program.options.grad else []
+    return leaves if short else ["keystr", *leaves, "tree_leaves_with_path", "tree_structure"]
 
 
 def _judges(program: Program, wide: bool, zero_sign: bool) -> list[str]:
@@ -152,12 +171,11 @@ def _docstring(title: str, details: str) -> str:
     return f'"""{text}{chr(10) if details.strip() else ""}"""\n\n' if text else ""
 
 
-def _header(program: Program, wide: bool, crash: bool) -> str:
+def _header(program: Program, wide: bool, tree: Sequence[str], fake: bool) -> str:
     lines = ["import subprocess", "import sys", "", "import torch", "import torch._functorch.config"]
     lines += ["from torch._dynamo.utils import same"] if wide else []
-    needed = [n for n in _TREE if not crash or (n == "tree_leaves" and program.options.grad)]
-    needed = [n for n in needed if n != "tree_leaves" or program.options.grad]
-    lines += [f"from torch.utils._pytree import {', '.join(needed)}"] if needed else []
+    lines += ["from torch._subclasses.fake_tensor import FakeTensorMode"] if fake else []
+    lines += [f"from torch.utils._pytree import {', '.join(tree)}"] if tree else []
     lines += [""]
     for key, value in (*_SETTINGS, *program.options.config):
         module, _, name = key.partition(".")
@@ -186,12 +204,15 @@ def _execute(program: Program, wide: bool, crash: bool) -> str:
     return "\n".join([*lines, _SEEN])
 
 
-def _compare(program: Program, wide: bool, ignore: Sequence[Path]) -> str:
-    text = _COMPARE.replace("ARGS", _arguments(program)).replace("WIDE", _WIDE if wide else "")
+def _compare(program: Program, wide: bool, ignore: Sequence[Path], arguments: str) -> str:
+    text = _COMPARE.replace("ARGS", arguments).replace("WIDE", _WIDE if wide else "")
     text = text.replace("LEAF", ", wide.get(k)" if wide else "")
     paths = "".join(repr("".join(f"[{key!r}]" for key in path)) + ", " for path in ignore)
     return text.replace("IGNORE", _IGNORE.replace("PATHS", paths.rstrip()) if ignore else "")
 
 
-def _arguments(program: Program) -> str:
-    return ", ".join(["f", *(f"{k}={literal(v)}" for k, v in compile_kwargs(program.options).items())])
+def _arguments(program: Program, backend: str) -> str:
+    kwargs = compile_kwargs(program.options)
+    if backend:  # only Inductor has modes
+        kwargs = {"backend": backend, **{k: v for k, v in kwargs.items() if k != "mode"}}
+    return ", ".join(["f", *(f"{k}={literal(v)}" for k, v in kwargs.items())])

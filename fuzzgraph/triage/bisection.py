@@ -18,8 +18,8 @@ BISECTED = ("eager", "aot-eager", "aot-eager-decomp-partition", "inductor", "ind
 
 @dataclass(frozen=True)
 class Bisection:
-    """`backend` "" where there is no answer; `note` then says why. `count`: the application of the subsystem that brings
-    the failure, `info` what torch says of it (a pass, a node, an operator)."""
+    """`backend` "" where there is no answer; `note` then says why. `count`: the application of the subsystem that
+    brings the failure, `info` what torch says of it (a pass, a node, an operator)."""
 
     backend: str
     subsystem: str = ""
