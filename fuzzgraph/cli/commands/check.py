@@ -26,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from fuzzgraph.campaign import environment
+    from fuzzgraph.check import report
     from fuzzgraph.check.checker import Checker
     from fuzzgraph.check.source import load
     from fuzzgraph.errors import UsageError
@@ -48,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
         for result in checker.check(named):
             verdicts.append(result.verdict)
             print(result.verdict.line, file=sys.stderr if args.json else sys.stdout, flush=True)
+            if reporting and result.verdict.found:
+                report.write(result, args.report, args.timeout)
     if args.json:
         print(json.dumps({"results": [verdict.to_data() for verdict in verdicts]}, indent=2))
     if any(verdict.found for verdict in verdicts):
