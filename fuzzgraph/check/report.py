@@ -1,4 +1,4 @@
-"""The folder that `check --report` writes of a file that diverges: what PyTorch's bug form asks for, and a reproducer."""
+"""The folder that `check --report` writes of a file that diverges: what PyTorch's bug form asks for, a reproducer."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def reproducer(result: Result, timeout: float) -> str:
     difference = difference.replace(excuse, "").replace(", wide=None", "")
     main = resources.files("fuzzgraph.check.adapters").joinpath("main.py").read_text(encoding="utf-8")
     parts = [result.checked.source.rstrip(), "import torch  # noqa: E402", difference, main]
-    return "\n\n\n".join(parts).replace("fuzzgraph_main(LIMIT)", f"fuzzgraph_main({timeout:g})")
+    return "\n\n\n".join(parts).replace("fuzzgraph_main(limit=300)", f"fuzzgraph_main(limit={timeout:g})")
 
 
 def report(result: Result) -> str:
@@ -72,5 +72,5 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |" for line in lines)
+    cells = [[" ".join(cell.replace("|", "\\|").split()) for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *cells])

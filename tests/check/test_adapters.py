@@ -91,7 +91,7 @@ def test_modes_and_complex_results():
         def f(x): return x * 2, torch.ones(2)
     """)
     assert found.gradients["call 1 argument [0]"].abs().tolist() == [2.0]
-    found = done("NO_GRAD = True\ndef make_inputs(): return torch.ones(1, requires_grad=True)\ndef f(x): return x * 2\n")
+    found = done("NO_GRAD = True\ndef make_inputs(): return torch.ones(1, requires_grad=True)\nf = torch.neg\n")
     assert not found.results[0].requires_grad
 
 
@@ -142,7 +142,7 @@ def test_settings_hold_while_it_runs_unless_the_job_has_them():
     checked = read("import torch\n" + dedent(text), "a.py")
     loaded = Loaded.of(checked.source, {}).under({"inductor.cpp.simdlen": 8})  # which whoever runs it sets
     assert run_once(loaded, identity).results[0] == (before, True)
-    assert isinstance(run(text.replace("cpp.simdlen\": 1", "nonesuch\": 1")).error, OptionError)
+    assert isinstance(run(text.replace("simdlen", "nonesuch")).error, OptionError)
 
 
 def test_a_scenario():

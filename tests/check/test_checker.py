@@ -1,10 +1,13 @@
 """Files through real processes. The target selfcheck breaks functions that ask for it, and compiles nothing."""
 
 import json
+import os
+import subprocess
 import sys
 
 import pytest
 
+from fuzzgraph.check import report
 from fuzzgraph.check.checker import Checker
 from fuzzgraph.check.reduce import reduce_file
 from fuzzgraph.check.source import load
@@ -24,8 +27,8 @@ FILES = {
     "never": "import re\nre.compile('x')\n",
 }  # fmt: skip
 VERDICTS = {
-    "fine": ("same", None, None), "wrong": ("diverges", "value", "selfcheck"), "dies": ("diverges", "crash", "selfcheck"),
-    "hangs": ("timeout", "crash", "selfcheck"), "raises": ("same", None, None), "broken": ("invalid", None, None),
+    "fine": ("same", None, None), "wrong": ("diverges", "value", "selfcheck"),
+    "dies": ("diverges", "crash", "selfcheck"), "hangs": ("timeout", "crash", "selfcheck"), "raises": ("same", None, None), "broken": ("invalid", None, None),
     "script": ("diverges", "value", "selfcheck"), "never": ("invalid", None, None),
 }  # fmt: skip
 
@@ -111,22 +114,48 @@ def test_a_target_that_is_none(files, capfd):
     assert "there is no target 'nonesuch'" in capfd.readouterr().err
 
 
-@pytest.mark.compiles
-def test_a_real_compiler(tmp_path):
-    (tmp_path / "module.py").write_text(
-        "import torch\nBACKWARD = True\ndef make_fn(): return torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.GELU())\n"
-        "def make_inputs(): return (torch.randn(2, 4, requires_grad=True),)\n"
-    )
-    (tmp_path / "crash.py").write_text(
-        "import torch\ndef broken(gm, inputs): raise RuntimeError('no back end')\n"
-        "torch.compile(lambda x: x + 1, backend=broken)(torch.ones(2))\n"
-    )
-    (tmp_path / "graph.py").write_text(
-        "import torch\nCOMPILE_KWARGS = dict(fullgraph=True)\ndef make_inputs(): return (torch.ones(2),)\n"
-        "def f(x):\n    torch._dynamo.graph_break()\n    return x + 1\n"
-    )
+COMPILED = {
+    "module": "import torch\nBACKWARD = True\ndef make_fn(): return torch.nn.Linear(4, 3)\n"
+              "def make_inputs(): return (torch.randn(2, 4, requires_grad=True),)\n",
+    "graph": "import torch\nCOMPILE_KWARGS = dict(fullgraph=True)\ndef make_inputs(): return (torch.ones(2),)\n"
+             "def f(x):\n    torch._dynamo.graph_break()\n    return x + 1\n",
+    "crash": "import torch\ndef broken(gm, inputs): raise RuntimeError('no back end')\n"
+             "torch.compile(lambda x: x + 1, backend=broken)(torch.ones(2))\n",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Results by name; the last with an ablation."""
+    folder, results = tmp_path_factory.mktemp("compiled"), {}
     with Checker("inductor") as checker:
-        names = ("module", "crash", "graph")
-        results = list(checker.check([(name, load(tmp_path / f"{name}.py")) for name in names]))
-    found = [(r.verdict.verdict, r.verdict.oracle, r.verdict.rung) for r in results]
-    assert found == [("same", None, None), ("diverges", "crash", "inductor"), ("diverges", "crash", "dynamo")]
+        for name, text in COMPILED.items():
+            (folder / f"{name}.py").write_text(text)
+            checker.ablation = name == "crash"
+            results[name] = checker.one(name, load(folder / f"{name}.py"))
+    return results
+
+
+@pytest.mark.compiles
+def test_a_real_compiler(compiled):
+    found = [(r.verdict.verdict, r.verdict.oracle, r.verdict.rung) for r in compiled.values()]
+    assert found == [("same", None, None), ("diverges", "crash", "dynamo"), ("diverges", "crash", "inductor")]
+
+
+@pytest.mark.compiles
+def test_a_report(compiled, tmp_path):
+    folder = report.write(compiled["crash"], tmp_path, 60.0)
+    assert sorted(p.name for p in folder.iterdir()) == ["crash", "repro.py", "report.md", "verdict.json"]
+    text = (folder / "report.md").read_text()
+    heads = ["# crash: crash (inductor)", "## Describe the bug", "## Error logs", "## Minified repro", "## Ablation"]
+    assert [line for line in text.splitlines() if line in heads] == heads and "RuntimeError: no back end" in text
+    assert "| aot-eager | fine |" in text and "| dynamic=True | still fails |" in text
+    assert json.loads((folder / "verdict.json").read_text())["rung"] == "inductor"
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize(("name", "status"), [("module", 0), ("crash", 1)])
+def test_reproducers_by_plain_python(compiled, tmp_path, name, status):
+    (tmp_path / "repro.py").write_text(report.reproducer(compiled[name], 60.0))
+    bare = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    assert subprocess.run([sys.executable, "repro.py"], cwd=tmp_path, env=bare).returncode == status

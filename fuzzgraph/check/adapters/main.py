@@ -51,6 +51,7 @@ def fuzzgraph_compare():
     if raised[0] is not None or raised[1] is not None:
         print(f"eager: {raised[0]!r}\ncompiled: {raised[1]!r}")
         return (raised[0] is None) != (raised[1] is None)
+    difference = globals()["difference"]  # it is put before this
     found = {name: difference(eager.get(name), compiled.get(name)) for name in {**eager, **compiled}}
     for name, text in found.items():
         if text:
@@ -86,4 +87,4 @@ def fuzzgraph_main(limit):
 
 
 if __name__ == "__main__":
-    fuzzgraph_main(LIMIT)
+    fuzzgraph_main(limit=300)
