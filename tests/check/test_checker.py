@@ -28,7 +28,8 @@ FILES = {
 }  # fmt: skip
 VERDICTS = {
     "fine": ("same", None, None), "wrong": ("diverges", "value", "selfcheck"),
-    "dies": ("diverges", "crash", "selfcheck"), "hangs": ("timeout", "crash", "selfcheck"), "raises": ("same", None, None), "broken": ("invalid", None, None),
+    "dies": ("diverges", "crash", "selfcheck"), "hangs": ("timeout", "crash", "selfcheck"),
+    "raises": ("same", None, None), "broken": ("invalid", None, None),
     "script": ("diverges", "value", "selfcheck"), "never": ("invalid", None, None),
 }  # fmt: skip
 

@@ -29,7 +29,7 @@ QUIET = 60.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="FILE", help=".fg file, finding's directory, CAMPAIGN:ENTRY, or Python")
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="where to write it (default: FILE's .min.fg, .min.py)")
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="where to write it (default: FILE's .min.fg)")
     parser.add_argument("--target", metavar="NAME", help="compiler configuration (default: the finding's)")
     parser.add_argument("--preload", action="append", metavar="FILE", help="Python file that the process runs first")
     parser.add_argument("--keep", metavar="WORD", help="of several failures, keep the first whose key has this in it")
