@@ -19,8 +19,8 @@ from fuzzgraph.execution.protocol import Job
 FUNCTION, SCENARIO, SCRIPT = "function", "scenario", "script"
 # What a file says of itself that the engine acts on; the rest the adapter reads where the file runs.
 FACTS: dict[str, Any] = {"SIGNBIT": False, "CHECK_VALUES": True, "FP64": True}
-# Oracles that ask what their programs are made of, or make others from them: a file is neither.
-OTHERS = ("equivalence",)
+# Oracles whose plans are further programs, made from one of ours.
+OTHERS = ("equivalence", "guard")
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ def plans(checked: Checked) -> dict[str, Any]:
 def load(path: str | Path) -> Checked:
     """Raises UsageError for what is no Python file, has two forms, or has none and does not compile anything."""
     file = Path(path)
+    if file.suffix == ".fg":
+        raise UsageError("this is no Python file", where=str(path), hint="`fuzzgraph run` takes programs")
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:

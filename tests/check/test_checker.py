@@ -71,6 +71,17 @@ def test_a_script_is_reduced_with_its_failure_kept(checker, files):
         reduce_file(str(files / "wrong.py"), checker, keep="gradient")
 
 
+def test_reducing_by_the_command(files, tmp_path, capfd):
+    out = tmp_path / "small.py"
+    assert main(["tmin", str(files / "wrong.py"), "--target", "selfcheck", "-o", str(out), "--budget", "60"]) == 0
+    said, progress = capfd.readouterr()
+    line, counts = said.splitlines()
+    assert line.startswith(f"{files / 'wrong.py'}: value: output of call 0") and counts.endswith(f"trials: {out}")
+    assert len(out.read_text()) < len(FILES["wrong"]) and "lines left" in progress
+    assert main(["tmin", str(files / "wrong.py"), "--jobs", "2"]) == 2
+    assert capfd.readouterr().err == "fuzzgraph: --jobs: Python source is reduced one candidate at a time\n"
+
+
 def test_the_command(files, capfd):
     named = [str(files / f"{name}.py") for name in ("fine", "wrong", "raises")]
     assert main(["check", "--target", "selfcheck", "--json", *named]) == 1
@@ -159,4 +170,5 @@ def test_a_report(compiled, tmp_path):
 def test_reproducers_by_plain_python(compiled, tmp_path, name, status):
     (tmp_path / "repro.py").write_text(report.reproducer(compiled[name], 60.0))
     bare = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    bare["TORCHINDUCTOR_CACHE_DIR"] = str(tmp_path / "cache")
     assert subprocess.run([sys.executable, "repro.py"], cwd=tmp_path, env=bare).returncode == status

@@ -52,6 +52,8 @@ def test_files_that_cannot_be_read(tmp_path):
         load(tmp_path / "none.py")
     with pytest.raises(UsageError, match="Is a directory"):
         load(tmp_path)
+    with pytest.raises(UsageError, match=r"a\.fg: this is no Python file \(`fuzzgraph run` takes programs\)"):
+        load("a.fg")
     (tmp_path / "binary.py").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="this is no text file"):
         load(tmp_path / "binary.py")

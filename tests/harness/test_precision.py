@@ -39,6 +39,18 @@ def test_every_float_becomes_float64(body):
     assert wide(X, body).results[0].dtype == torch.float64
 
 
+def test_a_closure_whose_variable_is_not_bound_yet():
+    top = """
+        def make():
+            def g(x): return x + late
+            h = g
+            if False: late = 1
+            return h
+        g = make()
+    """
+    assert wide(X, "return x + 1", top=top).results[0].dtype == torch.float64
+
+
 def test_complex_and_integers():
     for dtype, expected in (("complex64", torch.complex128), ("int32", torch.int32)):
         run = wide(f"return {{'x': torch.ones(3, dtype=torch.{dtype})}}", "return x * 2")
