@@ -12,7 +12,7 @@ from fuzzgraph.ir.program import Program
 from fuzzgraph.ir.text import format
 
 from . import rank, trace
-from .ablation import ablate
+from .ablation import ablate, settings_for
 from .bisection import bisect
 from .folder import PROGRAM
 from .known import KnownIssues
@@ -111,7 +111,8 @@ class Triage:
         self.finding.triage["bisect"] = asdict(bisect(self.run_jobs, self.job(), [self.finding.failure]))
 
     def ablate(self) -> None:
-        rows = ablate(self.run_jobs, self.job(), Shows(self.finding.failure))
+        rung = self.finding.triage["ladder"]["rung"]
+        rows = ablate(self.run_jobs, self.job(), Shows(self.finding.failure), settings_for(rung))
         self.finding.triage["ablation"] = [asdict(row) for row in rows]
 
     def judge(self) -> None:

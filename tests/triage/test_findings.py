@@ -152,7 +152,7 @@ def test_groups_keep_all_and_name_the_first(tmp_path: Path) -> None:
     text = pipeline.index_text(rank.ordered([d, c, b, a]))
     assert "4 findings: 3 distinct, 1 likely duplicates, 0 known." in text
     assert text.index("## Silent wrong result") < text.index("## Crash on a valid program")
-    assert "\n  - [[inductor] wrong result: abs on float" in text
+    assert "\n  - [[inductor] abs on float" in text
 
 
 def test_exceptions_go_by_their_frames_and_the_rest_by_cause(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_report_has_the_forms_order_and_says_what_was_not_done(tmp_path: Path) -
     finding = made(tmp_path, VALUE, program(), ladder=ladder("inductor"), bisect=bisected("lowerings", "abs"),
                    ablation=rows, repro=repro)  # fmt: skip
     text = report(finding, "PyTorch version: 2.15.0")
-    heads = ["Search the tracker first", "Title: **[inductor] wrong result: abs on float32**", "### Describe the bug",
+    heads = ["Search the tracker first", "Title: **[inductor] abs on float32: wrong result**", "### Describe the bug",
              "### Error logs", "### Minimal repro", "### Ablation", "### Versions"]  # fmt: skip
     assert [text.index(head) for head in heads] == sorted(text.index(head) for head in heads)
     assert "It goes away with `cpp.simdlen=1`." in text
