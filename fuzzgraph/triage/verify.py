@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,9 +134,10 @@ def verify_issues(
 
 def script_of(issue: Issue, book: RuleBook) -> str:
     from fuzzgraph.ir.text import parse
-    from fuzzgraph.render.standalone import standalone
+    from fuzzgraph.render.standalone import ALL, standalone
 
     if issue.script:
         return issue.script
     program = parse(issue.program, None, file=f"issue.{issue.name}")
-    return standalone(program, book, title=f"{issue.title}: {issue.link}", zero_sign=issue.kind == "zero_sign")
+    checks = replace(ALL, zero_sign=issue.kind == "zero_sign")
+    return standalone(program, book, title=f"{issue.title}: {issue.link}", checks=checks)
