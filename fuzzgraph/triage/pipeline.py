@@ -157,16 +157,23 @@ def index_text(ordered: Sequence[Finding]) -> str:
     known = [f for f in ordered if f.triage.get("known")]
     lines = ["# Findings", "", f"{len(ordered)} findings: {len(firsts)} distinct, {len(fresh) - len(firsts)} likely "
              f"duplicates, {len(known)} known.", ""]  # fmt: skip
-    severity = None
+    heading = None
     for first in firsts:
-        if first.triage.get("severity", "not triaged") != severity:
-            severity = first.triage.get("severity", "not triaged")
-            lines += [f"## {severity[:1].upper()}{severity[1:]}", ""]
+        if _heading(first) != heading:
+            lines += [""] * bool(heading) + [f"## {_heading(first).capitalize()}", ""]
+            heading = _heading(first)
         lines.append(_line(first))
         lines += [f"  {_line(f)}" for f in fresh if f is not first and f.triage.get("group") == first.id]
     if known:
         lines += ["", "## Known", "", *(f"{_line(f)}: {f.triage['known']}" for f in known)]
     return "\n".join(lines) + "\n"
+
+
+def _heading(finding: Finding) -> str:
+    """What it is listed under, in an order that agrees with `rank.ordered`."""
+    if finding.triage.get("deflake", {}).get("verdict") == "not confirmed":
+        return "not confirmed"
+    return str(finding.triage.get("severity", "not triaged"))
 
 
 def _in(id: str, findings: Sequence[Finding]) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from fuzzgraph.errors import FuzzgraphError, UsageError
 from fuzzgraph.execution.protocol import Job, Outcome
 from fuzzgraph.ir.program import Program
 from fuzzgraph.ir.text import format
@@ -42,6 +44,9 @@ class Triage:
 
     def run(self) -> None:
         """All steps that are not done. Raises FuzzgraphError where the finding cannot be run at all."""
+        for file in self.finding.preload:
+            if not Path(file).is_file():
+                raise UsageError("its preload is not there", where=f"{self.finding.path}: {file}")
         for name, step in (
             ("deflake", self.deflake), ("minimize", self.minimize), ("ladder", self.ladder), ("bisect", self.bisect),
             ("ablation", self.ablate), ("signature", self.judge), ("repro", self.reproduce),
@@ -70,14 +75,22 @@ class Triage:
 
         program = self.finding.program(original=True)
         found = deflake(program, lambda programs: self.execute(programs, None), _keys)
-        keys = [str(key) for key in found.hits]
-        head = "|".join([self.finding.failure.oracle, self.finding.failure.kind, ""])
-        key = self.key if self.key in keys else next((k for k in keys if k.startswith(head)), self.key)
-        self.key = key
+        lost = next((o for o in found.outcomes if o.status == "lost"), None)
+        if lost is not None:
+            reason = lost.error.message if lost.error else "the harness lost it"
+            raise FuzzgraphError(f"cannot be run: {reason}", where=str(self.finding.path))
+        self.key = key = self._closest([str(key) for key in found.hits])
         self.finding.triage["deflake"] = {
             "verdict": found.verdict(key), "key": key, "hits": found.hits.get(key, 0), "runs": found.runs,
         }  # fmt: skip
         self.note_failure(found.outcomes, program)
+
+    def _closest(self, keys: Sequence[str]) -> str:
+        """The finding's key, or the one that took its place."""
+        failure = self.finding.failure
+        like = [k for k in keys if k.startswith(f"{failure.oracle}|{failure.kind}|")]
+        like += [k for k in keys if k.split("|")[1] == failure.kind]
+        return self.key if self.key in keys or not like else like[0]
 
     def minimize(self) -> None:
         from fuzzgraph.minimize.minimizer import minimize
