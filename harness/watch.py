@@ -167,6 +167,11 @@ class Watch:
         # In the cover tier kernels do nothing, so what runs after them works on made-up data: not the compiler's fault.
         if phase == "subject" and job.tier == "compare":
             failures = (Failure("crash", kind, stage, error.message, stack, frames, error.type, (error.type,)),)
+        elif stage == "judge" and kind == "signal" and job.tier == "compare":
+            # Eager ran before, and only compiled code has run since: memory that it damaged is found when it is freed
+            # or used again. Where that happened says nothing.
+            detail = f"after the compiled run, which damaged memory: {stack}"
+            failures = (Failure("crash", kind, "run", error.message, detail, (), error.type, (error.type,)),)
         return Outcome(
             job.id, kind, stage, failures, error, wall=wall, output=self.slot.output(OUTPUT_LIMIT), code=code,
             position=index_of(self.jobs, job),

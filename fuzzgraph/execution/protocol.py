@@ -90,6 +90,7 @@ class Outcome:
     the signal's number or the exit status. `cpu` is CPU seconds, `cpu_below` the part of it that was spent in processes
     that this one waited for (the C++ compiler). `features` maps a key space to what its observer recorded: "line" ->
     {file: [lines]}, "counter" -> [names]. `position` counts the programs that the same child ran before.
+    `notes` is what oracles have to say that is no failure.
     `kernels` are the C++ sources of a program of the cover tier; the zygote holds them against the compiler's front
     end and takes them out.
     """
@@ -108,6 +109,7 @@ class Outcome:
     position: int = 0
     cpu_below: float = 0.0
     kernels: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     report: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -131,8 +133,8 @@ class Outcome:
     def from_data(data: dict[str, Any]) -> Outcome:
         failures = tuple(Failure.from_data(f) for f in data["failures"])
         error = ErrorInfo.from_data(data["error"]) if data["error"] else None
-        kernels = tuple(data["kernels"])
-        return Outcome(**{**data, "failures": failures, "error": error, "kernels": kernels})
+        tuples = {name: tuple(data[name]) for name in ("kernels", "notes")}
+        return Outcome(**{**data, **tuples, "failures": failures, "error": error})
 
 
 def _plain(value: Any) -> Any:

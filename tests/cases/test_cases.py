@@ -12,8 +12,10 @@ from fuzzgraph.grammar import load_rules
 from fuzzgraph.ir import text, wire
 from fuzzgraph.ir.program import op_of
 from fuzzgraph.render import render, standalone
+from fuzzgraph.resources import data_dir
 
-FILES = sorted(Path(__file__).parent.glob("*.fg"))
+FOLDER = data_dir("corpus") / "regressions"
+FILES = sorted(FOLDER.glob("[0-9]*.fg"))
 # Open on torch 2.15; each names what its reproducer prints.
 OPEN = {
     "174371": "Tensor-likes are not close!",
@@ -63,7 +65,7 @@ def torch_release() -> tuple[int, int]:
 @pytest.mark.skipif(torch_release() != (2, 15), reason="which of the bugs are open is known for torch 2.15")
 @pytest.mark.parametrize("issue", sorted(OPEN))
 def test_reproducer_shows_the_bug(issue: str, tmp_path: Path) -> None:
-    program = text.parse_file(str(Path(__file__).parent / f"{issue}.fg"))
+    program = text.parse_file(str(FOLDER / f"{issue}.fg"))
     script = tmp_path / "repro.py"
     script.write_text(standalone(program, load_rules(), title=f"pytorch issue {issue}"))
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path)

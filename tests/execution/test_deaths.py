@@ -20,6 +20,7 @@ def run(executor, text, **more):
         ("segfault", "signal", 11, "SIGSEGV"),
         ("abort", "signal", 6, "SIGABRT"),
         ("kill", "signal", 9, "SIGKILL"),
+        ("damage", "signal", 6, "SIGABRT"),
         ("os_exit", "exit", 7, "Exit"),
         ("sys_exit", "exit", 5, "SystemExit"),
         ("allocate", "memory", None, "RuntimeError"),
