@@ -53,6 +53,29 @@ if __name__ == "__main__":
                 sys.exit(failed)
         print("eager and compiled agree")'''
 
+# For a program that is made to raise.
+_MISSED = """\
+def missed():
+    try:
+        execute(lambda f: f)
+    except Exception as error:
+        expected = error
+        print(f"eager: {type(error).__name__}: {error}")
+    else:
+        print("eager raises nothing")
+        sys.exit(125)
+    try:
+        execute(lambda f: torch.compile(ARGS))
+    except Exception as error:
+        print(f"compiled: {type(error).__name__}: {error}")
+        return not raises_alike(expected, error)
+    print("compiled raises nothing")
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(missed())"""
+
 # Their dtypes, shapes and strides are compared all the same.
 _IGNORE = """\
     for seen in (eager, compiled):  # values that may differ
@@ -102,10 +125,16 @@ def standalone(
     it prints, 0 when they agree, 125 when the eager run fails. With `crash` only that the compiled run gets through is
     checked, which makes it much shorter; with `zero_sign` -0.0 differs from 0.0. `ignore` lists what may hold other
     values, by paths such as ("results", 0, 1): call 0, second item; ("inputs", "x"), ("states", "log"),
-    ("gradients",). `title` and `details` become the docstring. Raises ProgramError as `render` does.
+    ("gradients",). A program that expects an error is checked for that alone: 0 where eager and compiled raise the same
+    type of exception, 125 where eager does not raise. `title` and `details` become the docstring. Raises ProgramError as `render` does.
     """
-    reserved = quote.names(check) | {"compare", "execute", "same", *_TREE}
+    reserved = quote.names(check) | {"compare", "execute", "missed", "same", *_TREE}
     parts = module_parts(program, book, load_forms() if forms is None else forms, reserved, options_in_run=True)
+    if program.options.expects_error:
+        parts += [_execute(program, False, True), quote.source("raises_alike", check)]
+        parts += [_MISSED.replace("ARGS", _arguments(program))]
+        header = _header(program, False, True).replace("import subprocess\n", "")
+        return _docstring(title, details) + header + "\n\n\n" + "\n\n\n".join(parts) + "\n"
     wide = not crash and any(_narrow(s.type.dtype) for s in (*program.inputs, *program.constants))
     if not crash:
         parts += _judges(program, wide, zero_sign)
