@@ -125,8 +125,10 @@ def standalone(
     it prints, 0 when they agree, 125 when the eager run fails. With `crash` only that the compiled run gets through is
     checked, which makes it much shorter; with `zero_sign` -0.0 differs from 0.0. `ignore` lists what may hold other
     values, by paths such as ("results", 0, 1): call 0, second item; ("inputs", "x"), ("states", "log"),
-    ("gradients",). A program that expects an error is checked for that alone: 0 where eager and compiled raise the same
-    type of exception, 125 where eager does not raise. `title` and `details` become the docstring. Raises ProgramError as `render` does.
+    ("gradients",). `title` and `details` become the docstring. Raises ProgramError as `render` does.
+
+    For a program that expects an error the status says that alone: 1 while the compiled run raises nothing or another
+    type of exception than eager, 0 when they agree, 125 when eager raises nothing.
     """
     reserved = quote.names(check) | {"compare", "execute", "missed", "same", *_TREE}
     parts = module_parts(program, book, load_forms() if forms is None else forms, reserved, options_in_run=True)
