@@ -20,8 +20,8 @@ from .task import Origin, Task
 
 class Bench:
     """Starts what it needs when it is needed; a context manager. `target` and `preload` go before a program's own.
-    Up to `jobs` programs run side by side. `oracles` are those to ask; None: all but those that compile further programs.
-    """
+    Up to `jobs` programs run side by side. `oracles` are those to ask; None: all but those that compile further
+    programs."""
 
     def __init__(
         self, target: str | None, preload: Sequence[str] | None, timeout: float, coverage: str = "",

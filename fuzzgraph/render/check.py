@@ -36,6 +36,15 @@ def as_good(eager, compiled, wide):
     return odd and torch.allclose(e, w, rtol=0.05, atol=0.05) and same(e, c, w, tol=1e-5)
 
 
+def raises_alike(expected, error):
+    """Whether an exception is of the expected one's type, is caused by one that is, or quotes one."""
+    while error is not None:
+        if isinstance(error, type(expected)) or f"{type(expected).__name__}(" in str(error):
+            return True
+        error = getattr(error, "inner_exception", None) or error.__cause__
+    return False
+
+
 def difference(eager, compiled, wide=None):
     """What differs between two leaves, in words; None if nothing does."""
     if type(eager) is not type(compiled):

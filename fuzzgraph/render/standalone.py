@@ -131,14 +131,15 @@ def standalone(
 
     It exits with 1 while the compiled run raises, dies, takes more than `limit` seconds or differs from eager in what
     it prints, 0 when they agree, 125 when the eager run fails. With `crash` only that the compiled run gets through is
-    checked, which makes it much shorter; with `missed_error` that it raises what eager raises, which must raise; with
-    `fake` FakeTensors are held against eager, and nothing is compiled. `checks` says what is compared. `ignore` lists
-    what may hold other values, by paths such as ("results", 0, 1): call 0, second item; ("inputs", "x"), ("states",
+    checked, which makes it much shorter; for a program that expects an error (or with `missed_error`) that it raises an
+    exception of eager's type, 125 where eager raises nothing; with `fake` FakeTensors are held against eager, and
+    nothing is compiled. `checks` says what is compared. `ignore` lists what may hold other values, by paths such as ("results", 0, 1): call 0, second item; ("inputs", "x"), ("states",
     "log"), ("gradients",). `backend` is torch.compile's, "" its default. `title` and `details` become the
     docstring. Raises ProgramError as `render` does.
     """
     reserved = quote.names(check) | {"compare", "execute", "same", *NAMES, *_TREE}
     parts = module_parts(program, book, load_forms() if forms is None else forms, reserved, options_in_run=True)
+    missed_error = missed_error or program.options.expects_error
     short = crash or missed_error  # nothing is compared
     narrow = any(_narrow(s.type.dtype) for s in (*program.inputs, *program.constants))
     wide = narrow and checks.values and not (short or fake)
@@ -149,7 +150,7 @@ def standalone(
         main.update(EAGER="run(lambda f: f, make_inputs())", STEP="fake")
     elif short:
         parts += [_execute(program, wide, None)]
-        parts += [MISSED.replace("ARGS", arguments)] if missed_error else []
+        parts += [quote.source("raises_alike", check), MISSED.replace("ARGS", arguments)] if missed_error else []
         main["DO"] = "sys.exit(missed())" if missed_error else f"execute(lambda f: torch.compile({arguments}))"
         main["EAGER"] = "sys.exit(raised(lambda f: f) is None)" if missed_error else main["EAGER"]
     else:

@@ -73,7 +73,7 @@ class Triage:
         older fuzzgraph): then one of the same oracle and kind counts, and the key is noted."""
         from fuzzgraph.minimize.deflake import deflake
 
-        program = self.finding.program(original=True)
+        program = self.start()
         found = deflake(program, lambda programs: self.execute(programs, None), _keys)
         lost = next((o for o in found.outcomes if o.status == "lost"), None)
         if lost is not None:
@@ -84,6 +84,12 @@ class Triage:
             "verdict": found.verdict(key), "key": key, "hits": found.hits.get(key, 0), "runs": found.runs,
         }  # fmt: skip
         self.note_failure(found.outcomes, program)
+
+    def start(self) -> Program:
+        """The program as the campaign found it; where what failed was a variant of it, that variant."""
+        program = self.finding.program(original=True)
+        variant = self.finding.failures[0].variant
+        return self.workshop.variants.program_of(program, variant) if variant else program
 
     def _closest(self, keys: Sequence[str]) -> str:
         """The finding's key, or the one that took its place."""
@@ -96,7 +102,7 @@ class Triage:
         from fuzzgraph.minimize.minimizer import minimize
         from fuzzgraph.minimize.trials import Budget
 
-        program = self.finding.program(original=True)
+        program = self.start()
         asked = {self.finding.failure.oracle, "crash"}
         flaky = self.finding.triage["deflake"]["verdict"] == "flaky"
         done = minimize(

@@ -36,7 +36,9 @@ call f(x)
 """
 VALUE = Failure("value", "value", "run", "values differ (float32)", "output of call 0: 1.0 in eager, 2.0 compiled")
 CPP = Failure("crash", "exception", "cpp", "no matching function", "trace", ("_inductor/x.py:f",), "CppCompileError")
-KEYERROR = Failure("crash", "exception", "aot", "bad key", "trace", ("_functorch/x.py:g",), "KeyError", ("A", "KeyError"))
+KEYERROR = Failure(
+    "crash", "exception", "aot", "bad key", "trace", ("_functorch/x.py:g",), "KeyError", ("A", "KeyError")
+)
 
 
 def program(op: str = "abs", dtype: str = "f32", values: str = "normal", option: str = "") -> Program:
@@ -156,7 +158,7 @@ def test_groups_keep_all_and_name_the_first(tmp_path: Path) -> None:
 
 
 def test_exceptions_go_by_their_frames_and_the_rest_by_cause(tmp_path: Path) -> None:
-    facts = {"ladder": ladder("inductor"), "bisect": bisected("lowerings", "abs_3"), "operators": ["abs"], "dtypes": ["f32"]}
+    facts = {"ladder": ladder("inductor"), "bisect": bisected("lowerings", "abs_3"), **rank.facts(program())}
     assert rank.final_signature(VALUE, facts) == (
         "value|value|run||values differ|inductor|inductor lowerings abs|abs|float"
     )
