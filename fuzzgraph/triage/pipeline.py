@@ -18,6 +18,7 @@ from fuzzgraph.errors import EnvironmentProblem, FuzzgraphError, UsageError
 from . import rank
 from .record import Finding, load_all
 from .report import REPORT, collect_env, report
+from .reproducer import end_all
 from .steps import Plan, Triage
 from .workshop import Workshop
 
@@ -100,6 +101,7 @@ def _all(findings: Sequence[Finding], plan: Plan, jobs: int, timeout: float, say
                 thread.join(0.5)
     except KeyboardInterrupt as error:
         fatal.append(error)
+        end_all()
         raise
     if fatal:
         raise fatal[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -111,6 +112,7 @@ def run_script(
         stderr=subprocess.STDOUT, env={**env, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})},
         start_new_session=True,
     )  # fmt: skip
+    _running.add(process)
     try:
         output, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
@@ -119,17 +121,31 @@ def run_script(
     except BaseException:
         _end(process)
         raise
+    finally:
+        _running.discard(process)
     return Ran(process.returncode, shortened(output.decode(errors="replace")))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """The script and the children that it started."""
-    import signal
+# Scripts of all threads: a Ctrl-C reaches the main thread alone.
+_running: set[subprocess.Popen[bytes]] = set()
 
+
+def end_all() -> None:
+    """End what `run_script` is running in any thread."""
+    for process in list(_running):
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """The script and the children that it started."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:  # it ended by itself
         pass
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    _kill(process)
     process.communicate()
 
 

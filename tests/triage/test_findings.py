@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -307,3 +308,18 @@ def test_one_triage_at_a_time(tmp_path: Path) -> None:
             pipeline.triage(tmp_path, Plan())
     finally:
         lock.release()
+
+
+def test_an_interrupted_verify_leaves_nothing_running(tmp_path: Path) -> None:
+    for number in range(2):
+        (tmp_path / str(number)).mkdir()
+        script = "import time\ntime.sleep(600)\n" if number else "import sys\nsys.exit(1)\n"
+        (tmp_path / str(number) / "repro.py").write_text(script)
+
+    def stop(verdict: verify.Verdict) -> None:
+        raise KeyboardInterrupt
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        verify.verify(verify.scripts(tmp_path), sys.executable, jobs=2, done=stop)
+    assert time.monotonic() - began < 60
