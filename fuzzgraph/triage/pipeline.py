@@ -19,7 +19,7 @@ from . import rank
 from .record import Finding, load_all
 from .report import REPORT, collect_env, report
 from .reproducer import end_all
-from .steps import Plan, Triage
+from .steps import Plan, Triage, conclude
 from .workshop import Workshop
 
 INDEX, INDEX_JSON = "index.md", "index.json"
@@ -55,10 +55,12 @@ def triage(
                 finding.data.pop("triage", None)
         errors += _all(chosen, plan, jobs, timeout, say)
         # Reports of all: another finding may have become the first of a group.
+        done = [f for f in findings if "signature" in f.triage and "problem" not in f.triage]
+        for finding in done:
+            conclude(finding, plan.known)
         rank.assign_groups(findings)
-        for finding in findings:
-            if "signature" in finding.triage:
-                _finish(finding, plan)
+        for finding in done:
+            _finish(finding, plan)
         ordered = rank.ordered(findings)
         write_index(folder, ordered)
         return Result(ordered, errors)
@@ -112,21 +114,19 @@ def _one(finding: Finding, workshop: Workshop, plan: Plan, say: Say, errors: lis
     try:
         Triage(finding, workshop, plan, lambda step: say(f"{finding.id}: {step}")).run()
         finding.triage.pop("problem", None)
+        _finish(finding, plan)
+        say(f"{finding.id}: done: {finding.triage['title']}")
     except EnvironmentProblem:
         raise
     except FuzzgraphError as error:
         finding.triage["problem"] = str(error)
         errors.append(error)
     finding.save()
-    if "signature" in finding.triage:
-        _finish(finding, plan)
-        say(f"{finding.id}: done: {finding.triage['title']}")
 
 
 def _finish(finding: Finding, plan: Plan) -> None:
-    """What is made anew in every run from what the steps recorded: known issues and the report."""
-    issue = plan.known.find(finding.failure, finding.program(), [finding.triage["signature"]])
-    finding.triage["known"] = None if issue is None else issue.link
+    """What is made anew in every run from what the steps recorded."""
+    conclude(finding, plan.known)
     finding.write(REPORT, report(finding, collect_env()))
     finding.save()
 

@@ -135,20 +135,7 @@ class Triage:
         self.finding.triage["ablation"] = [asdict(row) for row in rows]
 
     def judge(self) -> None:
-        """What follows from all this: facts, final signature, title, rank, known issue."""
-        program, failure, triage = self.finding.program(), self.finding.failure, self.finding.triage
-        triage.update(rank.facts(program))
-        triage["signature"] = rank.final_signature(failure, triage)
-        triage["title"] = rank.title(failure, triage)
-        triage["severity"] = rank.SEVERITIES[rank.severity(failure, program)]
-        triage["rank"] = rank.rank(failure, program, triage["deflake"]["verdict"])
-        self.recognize(program)
-
-    def recognize(self, program: Program) -> None:
-        """Hold it against the known issues: in every run anew, since users edit that file."""
-        triage = self.finding.triage
-        issue = self.plan.known.find(self.finding.failure, program, [triage["signature"]])
-        triage["known"] = None if issue is None else issue.link
+        conclude(self.finding, self.plan.known)
 
     def reproduce(self) -> None:
         """Write repro.py for the minimized program, and run it as a user would, with torch's trace on."""
@@ -191,6 +178,19 @@ class Triage:
                     self.finding.triage["failure"] = asdict(failure)
                     self.finding.data["versions"] = dict(outcome.versions)
                     return
+
+
+def conclude(finding: Finding, known: KnownIssues) -> None:
+    """What follows from what was recorded: facts, final signature, title, rank, known issue. Made anew in every run,
+    since it costs nothing and users edit their known issues."""
+    program, failure, triage = finding.program(), finding.failure, finding.triage
+    triage.update(rank.facts(program))
+    triage["signature"] = rank.final_signature(failure, triage)
+    triage["title"] = rank.title(failure, triage)
+    triage["severity"] = rank.SEVERITIES[rank.severity(failure, program)]
+    triage["rank"] = rank.rank(failure, program, triage["deflake"]["verdict"])
+    issue = known.find(failure, program, [triage["signature"]])
+    triage["known"] = None if issue is None else issue.link
 
 
 def _keys(outcome: Outcome, program: Program) -> list[str]:
