@@ -51,7 +51,7 @@ if __name__ == "__main__":
             try:
                 status = subprocess.run([sys.executable, __file__, step], timeout=LIMIT).returncode
             except subprocess.TimeoutExpired:
-                status = "more than LIMIT s"
+                status = "more than LIMIT s"HANG
             if status:
                 print(f"{step}: exit status {status}")
                 sys.exit(failed)
@@ -125,13 +125,13 @@ ALL = Checks()
 def standalone(
     program: Program, book: RuleBook | None = None, *, title: str = "", details: str = "", crash: bool = False,
     fake: bool = False, missed_error: bool = False, checks: Checks = ALL, ignore: Sequence[Path] = (),
-    limit: int = 300, backend: str = "", forms: Mapping[str, Form] | None = None,
+    limit: int = 300, hang: bool = True, backend: str = "", forms: Mapping[str, Form] | None = None,
 ) -> str:  # fmt: skip
     """A script that runs the program eagerly and compiled: the same functions as `render`, and a main.
 
-    It exits with 1 while the compiled run raises, dies, takes more than `limit` seconds or differs from eager in what
-    it prints, 0 when they agree, 125 when the eager run fails. With `crash` only that the compiled run gets through is
-    checked, which makes it much shorter; for a program that expects an error (or with `missed_error`) that it raises an
+    It exits with 1 while the compiled run raises, dies, takes more than `limit` seconds (without `hang` that is 125) or
+    differs from eager in what it prints, 0 when they agree, 125 when the eager run fails. With `crash` only that the
+    compiled run gets through is checked, which makes it much shorter; for a program that expects an error (or with `missed_error`) that it raises an
     exception of eager's type, 125 where eager raises nothing; with `fake` FakeTensors are held against eager, and
     nothing is compiled. `checks` says what is compared. `ignore` lists what may hold other values, by paths such as
     ("results", 0, 1): call 0, second item; ("inputs", "x"), ("states", "log"), ("gradients",). `backend` is
@@ -145,6 +145,7 @@ def standalone(
     wide = narrow and checks.values and not (short or fake)
     arguments = _arguments(program, backend)
     main = {"EAGER": "execute(lambda f: f)", "STEP": "compiled", "DO": "sys.exit(compare())", "LIMIT": str(limit)}
+    main["HANG"] = "" if hang else "\n                failed = 125"
     if fake:
         parts += [fake_compare(program)]
         main.update(EAGER="run(lambda f: f, make_inputs())", STEP="fake")

@@ -41,6 +41,7 @@ def script(
         program, book, title=title, details=details, crash=seen <= {"crash"}, fake=seen == {"fake"},
         missed_error=seen == {"missed_error"}, checks=checks_for(failures),
         ignore=ignored(oracles.plan_all(program, book)), backend=BACKENDS.get(target, ""),
+        hang=any(f.kind == "timeout" for f in failures),
     )  # fmt: skip
 
 

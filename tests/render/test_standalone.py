@@ -263,3 +263,9 @@ def test_fake_tensors_against_eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_back_end_of_its_own() -> None:
     assert 'torch.compile(f, backend="aot_eager", dynamic=True)' in script(FLOATS, backend="aot_eager")
+
+
+def test_a_run_that_takes_long_is_the_bug_only_where_that_is_the_bug() -> None:
+    assert "failed = 125" in script(SMALL, hang=False)
+    assert "failed = 125" not in script(SMALL)
+    compile(script(SMALL, hang=False), "repro", "exec")
