@@ -57,7 +57,7 @@ def execute(job: Job, enter: Callable[[str], None], context: Context) -> Outcome
         return _exit(job, e)
     if reference.error is not None:
         return _missed(job, reference, run, Tools(loaded, subject, reference))
-    if run.error is not None and _harmless(job, run.error):
+    if run.error is not None and _harmless(subject, run.error):
         return Outcome(job.id, "ok", describe(run.error).stage, error=error_info(run.error))
     if run.error is not None and is_out_of_memory(run.error):
         failure = crash.failure(run.error, "memory")
@@ -77,6 +77,10 @@ class Subject:
     def of(self, loaded: Loaded) -> Subject:
         """The same for another program."""
         return Subject(replace(self.job, source=loaded.source), loaded, self.target, self.context)
+
+    def refuses(self, error: BaseException) -> bool:
+        """Whether the compiler declines what fullgraph asks of it."""
+        return bool(self.job.options.get("fullgraph")) and bool(REFUSALS.intersection(describe(error).causes))
 
     def run(self, extra_config: dict[str, Any] | None = None) -> Run:
         """Raises OptionError, Stop and SystemExit; what else the program or the compiler raises is in the result."""
@@ -118,13 +122,10 @@ def _exit(job: Job, error: SystemExit) -> Outcome:
     return Outcome(job.id, "exit", "run", (crash.failure(error, "exit"),), error=error_info(error), code=code)
 
 
-def _harmless(job: Job, error: BaseException) -> bool:
+def _harmless(subject: Subject, error: BaseException) -> bool:
     """Exceptions of the subject that say nothing against the compiler."""
-    d = describe(error)
-    if job.options.get("fullgraph") and REFUSALS.intersection(d.causes):
-        return True
     # After stand-in kernels, values are made up: only what the compiler itself raises counts.
-    return job.tier == "cover" and not d.compiling
+    return subject.refuses(error) or (subject.job.tier == "cover" and not describe(error).compiling)
 
 
 def _judge(job: Job, reference: Run, subject: Run, tools: Tools) -> Outcome:
@@ -136,8 +137,7 @@ def _judge(job: Job, reference: Run, subject: Run, tools: Tools) -> Outcome:
             found += oracles.load(name).judge(plan, reference, subject, tools)
     error = error_info(subject.error) if subject.error is not None else None
     stage = describe(subject.error).stage if subject.error is not None else "done"
-    if found:
-        return Outcome(job.id, "failure", stage, tuple(found), error=error)
-    if tools.instability:
-        return Outcome(job.id, "unstable", stage, error=ErrorInfo("Unstable", tools.instability))
-    return Outcome(job.id, "ok", stage, error=error)
+    status = "failure" if found else "unstable" if tools.instability else "ok"
+    if status == "unstable":
+        error = ErrorInfo("Unstable", str(tools.instability))
+    return Outcome(job.id, status, stage, tuple(found), error=error, notes=tuple(tools.notes))

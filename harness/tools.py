@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..oracles._exceptions import is_out_of_memory
 from ..oracles._types import Run, Trial
 from .fake import fake_run
 from .precision import float64_variant, perturbing_variant
@@ -25,6 +26,7 @@ class Tools:
         self._runs: dict[Any, Run | None] = {}
         self.float64_problem = ""
         self.instability: str | None = None
+        self.notes: list[str] = []
         halves = ("float16", "half", "bf16", "f16")
         self.low_precision = any(w in loaded.source for w in halves) or bool(loaded.options.get("autocast"))
 
@@ -56,6 +58,12 @@ class Tools:
 
     def other(self, source: str) -> Trial:
         return self._once(("other", source), lambda: self._other(source))
+
+    def harmless(self, run: Run) -> bool:
+        return run.error is not None and (self._subject.refuses(run.error) or is_out_of_memory(run.error))
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
 
     def unstable(self, reason: str) -> None:
         self.instability = self.instability or reason

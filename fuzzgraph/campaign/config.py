@@ -21,8 +21,9 @@ class Config:
 
     `time` is wall seconds, `cpu_seconds` CPU seconds of the engine and all its descendants, both over all sessions
     of the campaign; 0 means no limit. `generate_share`: how many of the programs are made afresh rather than mutated.
-    `compare_share`: the share of CPU that goes to compared programs. The LLM's server, key and limits come from
-    the environment only, so that no file of a campaign can hold a secret.
+    `compare_share`: the share of CPU that goes to compared programs. `oracles`: those to ask; none named means all, but
+    those that compile further programs for a share `expensive_share` of the compared programs only. The LLM's server,
+    key and limits come from the environment only, so that no file of a campaign can hold a secret.
     """
 
     seed: int = 0
@@ -42,6 +43,8 @@ class Config:
     compare_share: float = 0.4
     batch: int = 8
     timeout: float = 30.0
+    oracles: tuple[str, ...] = ()
+    expensive_share: float = 0.1
     features_off: tuple[str, ...] = ()
     llm_model: str = ""
     no_llm: bool = False
@@ -116,6 +119,20 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def split_oracles(text: str) -> tuple[str, ...]:
+    """The oracles that `value,metadata` names. Raises UsageError for one that there is not."""
+    return check_oracles(tuple(name.strip() for name in text.split(",") if name.strip()))
+
+
+def check_oracles(names: tuple[str, ...]) -> tuple[str, ...]:
+    from fuzzgraph.oracles import names as known
+
+    for name in names:
+        if name not in known():
+            raise UsageError(f"no oracle {name!r}", where="--oracles", hint=f"known: {', '.join(known())}")
+    return names
+
+
 def checked(config: Config) -> Config:
     """The config, where its values make sense together. Raises UsageError naming the option."""
     for name in ("jobs", "batch"):
@@ -124,9 +141,10 @@ def checked(config: Config) -> Config:
     for name in ("programs", "cpu_seconds", "time"):
         if getattr(config, name) < 0:
             raise UsageError("must not be negative", where=f"--{name.replace('_', '-')}")
-    for name in ("generate_share", "compare_share"):
+    for name in ("generate_share", "compare_share", "expensive_share"):
         if not 0 <= getattr(config, name) <= 1:
             raise UsageError("must be between 0 and 1", where=f"--{name.replace('_', '-')}")
+    check_oracles(config.oracles)
     if config.timeout <= 0:
         raise UsageError("must be above 0", where="--timeout")
     if config.deterministic and config.jobs != 1:

@@ -20,10 +20,9 @@ INTERVAL = 60.0
 
 def line(tally: Tally, elapsed: float, cpu: float, coverage: int) -> str:
     programs = tally["programs"]
-    valid = tally["valid"] / programs if programs else 1.0
     rate = programs / cpu if cpu else 0.0
     return (
-        f"{duration(elapsed)}: {programs} programs ({valid:.1%} valid, {rate:.2f} a CPU s), "
+        f"{duration(elapsed)}: {programs} programs ({tally.valid_share:.1%} valid, {rate:.2f} a CPU s), "
         f"{tally['entries']} entries, {coverage} lines, {tally['findings']} findings"
     )
 
@@ -76,9 +75,8 @@ class Terminal:
         table = Table(show_header=False, box=None, title=f"fuzzgraph: {self._directory}", title_justify="left")
         table.add_row("time", f"{duration(event.elapsed)} of {self._budget}, {event.cpu:,.0f} CPU s")
         programs = tally["programs"]
-        valid = tally["valid"] / programs if programs else 1.0
         rate = programs / event.cpu if event.cpu else 0.0
-        made_so_far = f"{programs:,} ({valid:.1%} valid), {rate:.2f} a CPU second"
+        made_so_far = f"{programs:,} ({tally.valid_share:.1%} valid), {rate:.2f} a CPU second"
         table.add_row("programs", f"{made_so_far}, {event.running} under way")
         made = ", ".join(f"{tally[f'origin/{kind}/programs']} {word}" for kind, word in ORIGINS)
         table.add_row("", made)

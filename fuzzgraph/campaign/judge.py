@@ -81,7 +81,8 @@ class Judge:
         for name in sorted({issue.name for _, issue in filed if issue is not None}):
             if following is None or task.purpose != "cover":
                 self.bus.publish(KnownSeen(name, task))
-        if task.purpose == "compare" and outcome.status in ("ok", "unstable"):
+        keep = outcome.status in ("ok", "unstable") and not task.program.options.expects_error
+        if task.purpose == "compare" and keep:
             self._keep(task, outcome, ids)
         if following is not None:
             self.bus.publish(Waiting(following))

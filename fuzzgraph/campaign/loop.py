@@ -198,8 +198,11 @@ class Campaign:
 
     @staticmethod
     def _first_purpose(candidate: Candidate) -> Purpose:
-        # A model thought about these, and they were paid for: judged whether they bring new coverage or not.
-        return "compare" if candidate.origin.kind == "llm" else "cover"
+        # A model thought about these, and they were paid for: judged whether they bring new coverage or not. Whether a
+        # program raises as it should shows only where its kernels run.
+        assert candidate.program is not None
+        broken = candidate.program.options.expects_error
+        return "compare" if candidate.origin.kind == "llm" or broken else "cover"
 
     def _submit(self, batch: list[Task]) -> None:
         with self.clock.section("render"):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fuzzgraph.grammar import RuleBook
     from fuzzgraph.ir.infer import Inference
     from fuzzgraph.llm.proposer import Proposer
+    from fuzzgraph.oracles._variants import Variants
 
 SCRATCH = "scratch"
 EXCHANGES = "llm.jsonl"
@@ -62,6 +63,7 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
     from fuzzgraph.execution.executor import Executor
     from fuzzgraph.execution.infer import InferClient
     from fuzzgraph.generate import Generator
+    from fuzzgraph.generate.variants import Variants as VariantMaker
     from fuzzgraph.grammar import load_rules
     from fuzzgraph.ir.text import format
 
@@ -79,6 +81,7 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
             seeds = load_seeds(config, infer, book, log)
             ready.result()
         generator = Generator(book, infer)
+        variants = VariantMaker(generator)
         found = {mutator.name: mutator for mutator in mutators.load(config.plugin)}
         makers = Makers(
             generator.program, found, lambda other: mutators.Tools(book, infer, generator, other), format, proposer,
@@ -86,11 +89,11 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
         )  # fmt: skip
         return Parts(
             executor=executor,
-            make_job=JobMaker(config, book),
+            make_job=JobMaker(config, book, variants),
             makers=makers,
             seeds=seeds,
             format=format,
-            reproducer=Reproducer(book, config.target),
+            reproducer=Reproducer(book, variants.program_of, config.target),
             known=known,
             versions=executor.versions,
             llm_stats=lambda: None if proposer is None else proposer.stats(),
@@ -139,10 +142,15 @@ def _proposer(
 
 @dataclass(frozen=True)
 class JobMaker:
-    """Task -> job: the rendered source, and what the oracles plan."""
+    """Task -> job: the rendered source, and what the oracles plan.
+
+    Oracles that compile further programs are asked of a share of the programs, which their hashes decide: a program
+    that is run again is judged by the same ones. `variants` makes what they need.
+    """
 
     config: Config
     book: Any
+    variants: Variants | None = None
 
     def __call__(self, task: Task) -> Job:
         from fuzzgraph import oracles
@@ -155,24 +163,40 @@ class JobMaker:
             target=self.config.target,
             tier="cover" if cover else "compare",
             options=job_options(task.program.options),
-            plans=oracles.plan_all(task.program, self.book, ("crash",) if cover else None),
+            plans=oracles.plan_all(
+                task.program, self.book, ("crash",) if cover else self._oracles(task), self.variants
+            ),
             timeout=self.config.timeout,
             coverage="" if task.purpose == "confirm" else "novel",
+            expects_error=task.program.options.expects_error,
         )
+
+    def _oracles(self, task: Task) -> tuple[str, ...]:
+        from fuzzgraph import oracles
+
+        if self.config.oracles:
+            return self.config.oracles
+        drawn = int(task.hash[:8], 16) < self.config.expensive_share * 2**32
+        return tuple(oracles.names()) if drawn else oracles.cheap()
 
 
 @dataclass(frozen=True)
 class Reproducer:
-    """Standalone script of a failure: it checks what failed and no more."""
+    """Standalone script of a failure: it checks what failed and no more. `variant(program, key)` makes the variant of a
+    program that a failure is a failure of."""
 
     book: Any
-
+    variant: Callable[[Program, str], Program] | None = None
     target: str = "inductor"
 
     def __call__(self, task: Task, outcome: Outcome, title: str) -> str:
         from fuzzgraph.triage.reproducer import script
 
-        return script(task.program, self.book, outcome.failures, title=title, target=self.target)
+        program = task.program
+        key = outcome.failures[0].variant if outcome.failures else ""
+        if key and self.variant is not None:
+            program = self.variant(program, key)
+        return script(program, self.book, outcome.failures, title=title, target=self.target)
 
 
 def job_options(options: RunOptions) -> dict[str, Any]:

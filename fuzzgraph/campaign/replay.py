@@ -20,18 +20,20 @@ from .task import Origin, Task
 
 class Bench:
     """Starts what it needs when it is needed; a context manager. `target` and `preload` go before a program's own.
-    Up to `jobs` programs run side by side."""
+    Up to `jobs` programs run side by side. `oracles` are those to ask; None: all but those that compile further
+    programs."""
 
     def __init__(
         self, target: str | None, preload: Sequence[str] | None, timeout: float, coverage: str = "",
-        jobs: int = 1,
+        jobs: int = 1, oracles: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
         self._target, self._preload, self._timeout, self._coverage = target, preload, timeout, coverage
-        self._jobs = jobs
+        self._jobs, self._oracles = jobs, oracles
         self._stack = ExitStack()
         self._executors: dict[tuple[str, ...], Any] = {}
         self._infer: Any = None
         self._book: Any = None
+        self._variants: Any = None
 
     def __enter__(self) -> Bench:
         from fuzzgraph.llm.config import SECRET_VARIABLES
@@ -61,6 +63,16 @@ class Bench:
             self._book = load_rules()
         return self._book
 
+    @property
+    def variants(self) -> Any:
+        """Makes variants of programs, as `generate.variants.Variants` does."""
+        if self._variants is None:
+            from fuzzgraph.generate import Generator
+            from fuzzgraph.generate.variants import Variants
+
+            self._variants = Variants(Generator(self.book, self.infer))
+        return self._variants
+
     def run(self, name: str, program: Program, settings: Mapping[str, Any]) -> tuple[Job, Outcome]:
         """The job and its outcome; `settings` may hold the target and preload that a finding was found with."""
         job = self.job(name, program, settings)
@@ -83,9 +95,13 @@ class Bench:
         return outcomes
 
     def job(self, name: str, program: Program, settings: Mapping[str, Any]) -> Job:
-        config = Config(target=self.target(settings), timeout=self._timeout)
+        from fuzzgraph import oracles
+
+        asked = oracles.cheap() if self._oracles is None else tuple(self._oracles)
+        config = Config(target=self.target(settings), timeout=self._timeout, oracles=asked)
+        variants = self.variants if set(asked) - set(oracles.cheap()) else None
         task = Task(0, program, content_hash(program), Origin("seed"), "confirm")
-        return replace(JobMaker(config, self.book)(task), id=name, coverage=self._coverage)
+        return replace(JobMaker(config, self.book, variants)(task), id=name, coverage=self._coverage)
 
     def target(self, settings: Mapping[str, Any]) -> str:
         return str(self._target or settings.get("target") or "inductor")

@@ -66,7 +66,7 @@ class StatsFile:
 
 
 TOTALS = (
-    "programs", "valid", "invalid", "executions", "entries", "findings", "finding_duplicates", "unconfirmed",
+    "programs", "valid", "invalid", "broken", "executions", "entries", "findings", "finding_duplicates", "unconfirmed",
 )  # fmt: skip
 
 

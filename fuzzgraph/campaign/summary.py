@@ -19,7 +19,8 @@ COUNTED = ("_inductor", "_dynamo", "_functorch", "_decomp")
 
 @dataclass(frozen=True)
 class Standing:
-    """`lines` are covered lines beyond the start-up's by folder; `running` is the pid of a live campaign."""
+    """`lines` are covered lines beyond the start-up's by folder; `running` is the pid of a live campaign. `broken` are
+    programs made to raise, which count as neither valid nor invalid."""
 
     directory: str
     running: int | None
@@ -28,6 +29,7 @@ class Standing:
     programs: int
     valid: int
     invalid: int
+    broken: int
     executions: int
     entries: int
     pending: int
@@ -44,7 +46,8 @@ class Standing:
 
     @property
     def valid_share(self) -> float:
-        return self.valid / self.programs if self.programs else 1.0
+        meant = self.programs - self.broken
+        return self.valid / meant if meant else 1.0
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "valid_share": round(self.valid_share, 4), "lines_total": counted(self.lines)}
@@ -83,6 +86,7 @@ def _read(directory: Path, store: Store) -> Standing:
         programs=store.count("programs"),
         valid=int(counters.get("valid", 0)),
         invalid=int(counters.get("invalid", 0)),
+        broken=int(counters.get("broken", 0)),
         executions=int(counters.get("executions", 0)),
         entries=store.count("entries"),
         pending=store.count("pending"),

@@ -136,7 +136,8 @@ class Supply:
         parent = self._library.hash(entry)
         chain: list[str] = []
         declined: set[str] = set()
-        while len(chain) < depth and len(declined) < TRIES:
+        # What is made to raise is finished: another mutation would mend it.
+        while len(chain) < depth and len(declined) < TRIES and not program.options.expects_error:
             name = self.bandit.choose(rng, declined)
             if name is None:
                 break

@@ -21,7 +21,8 @@ class Tally:
     """Adds up events. Names: `programs`, `status/TIER/STATUS`, `origin/KIND/WHAT`, `mutator/NAME/WHAT`, `rule/OP/WHAT`.
 
     WHAT is one of attempts, declines, errors (mutators), programs, invalid, timeouts, interesting, findings, cpu.
-    `invalid` counts programs whose reference raised; `valid` those whose reference ran.
+    `invalid` counts programs whose reference raised; `valid` those whose reference ran. Programs that are made to raise
+    are neither: `broken` counts them.
     """
 
     def __init__(self, start: Mapping[str, Number] | None = None) -> None:
@@ -86,9 +87,24 @@ class Tally:
         if task.first:
             self.add("programs")
             self._credit(task, "programs")
-            self.add("valid" if outcome.valid else "lost" if outcome.status == "lost" else "invalid")
-            if not outcome.valid and outcome.status != "lost":
-                self._credit(task, "invalid")
+            self._validity(task, outcome)
+
+    def _validity(self, task: Task, outcome: Outcome) -> None:
+        if outcome.status == "lost":
+            self.add("lost")
+        elif task.program.options.expects_error:
+            self.add("broken")
+        elif outcome.valid:
+            self.add("valid")
+        else:
+            self.add("invalid")
+            self._credit(task, "invalid")
+
+    @property
+    def valid_share(self) -> float:
+        """Valid ones of the programs that are meant to be."""
+        meant = self["programs"] - self["broken"]
+        return self["valid"] / meant if meant else 1.0
 
     def _credit(self, task: Task, what: str, amount: Number = 1) -> None:
         self.add(f"origin/{task.origin.kind}/{what}", amount)

@@ -91,6 +91,7 @@ class Outcome:
     that this one waited for (the C++ compiler). `features` maps a key space to what its observer recorded: "line" ->
     {file: [lines]}, "counter" -> [names]. `position` counts the programs that the same child ran before.
     `missed`: the reference raised as the job expects, and it was asked whether the subject raises too.
+    `notes` is what oracles have to say that is no failure.
     `kernels` are the C++ sources of a program of the cover tier; the zygote holds them against the compiler's front
     end and takes them out.
     """
@@ -110,6 +111,7 @@ class Outcome:
     cpu_below: float = 0.0
     kernels: tuple[str, ...] = ()
     missed: bool = False
+    notes: tuple[str, ...] = ()
     report: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -133,8 +135,8 @@ class Outcome:
     def from_data(data: dict[str, Any]) -> Outcome:
         failures = tuple(Failure.from_data(f) for f in data["failures"])
         error = ErrorInfo.from_data(data["error"]) if data["error"] else None
-        kernels = tuple(data["kernels"])
-        return Outcome(**{**data, "failures": failures, "error": error, "kernels": kernels})
+        tuples = {name: tuple(data[name]) for name in ("kernels", "notes")}
+        return Outcome(**{**data, **tuples, "failures": failures, "error": error})
 
 
 def _plain(value: Any) -> Any:

@@ -16,6 +16,7 @@ from ..ir.retype import retype
 from ..ir.types import SequenceType, TensorType
 from ..render.forms import Form, load_forms
 from .adapt import Adapters
+from .closed import keeps
 from .domains import Knowledge, written_nodes
 from .hazards import hazard
 from .options import draw_options
@@ -27,6 +28,7 @@ from .script import draw_calls, draw_region, draw_result, first_call
 RULE_TRIES = 12
 PROGRAM_TRIES = 50
 ITEMS = 4
+_Families = list[tuple[list[tuple[Rule, float]], float]]
 # Of the rules of a program with a theme.
 THEMED_RULES = 0.9
 
@@ -46,7 +48,7 @@ class Generator:
         self.forms = load_forms() if forms is None else forms
         self._families = _families(book, self.profile)
         self._themed = {theme: _families(book, self.profile, theme) for theme, _ in self.profile.themes}
-        self._fused = {theme: _families(book, self.profile, theme, fused=True) for theme, _ in self.profile.themes}
+        self._fused: dict[str, _Families] = {}
         self._writers = [(r, r.weight) for r in book.rules.values() if "inplace" in r.tags]
 
     def program(self, rng: Random) -> Program:
@@ -89,10 +91,18 @@ class Generator:
     def rule(self, rng: Random, theme: str | None = None, fused: bool = False) -> Rule:
         """A random rule: a family first, so that those with many rules do not crowd out the rest. With a theme, mostly
         one that takes that dtype; with `fused`, mostly a pointwise one."""
-        families = (self._fused if fused else self._themed).get(theme) if theme is not None else None
+        families = None
+        if theme is not None:
+            families = self._for_fusing(theme) if fused else self._themed.get(theme)
         if not families or rng.random() >= THEMED_RULES:
             families = self._families
         return pick(pick(families, rng), rng)
+
+    def _for_fusing(self, theme: str) -> _Families:
+        """Made when it is first asked for: it takes a second of CPU time."""
+        if theme not in self._fused:
+            self._fused[theme] = _families(self.book, self.profile, theme, fused=True)
+        return self._fused[theme]
 
     def extend(self, b: Builder, f: FunctionBuilder, source: ProgramSource, rng: Random) -> fx.Node | None:
         """Add one call of a random rule, with its operands; None where no rule that was tried applies."""
@@ -162,12 +172,16 @@ class Generator:
 
 def _families(
     book: RuleBook, profile: Profile, dtype: str | None = None, fused: bool = False
-) -> list[tuple[list[tuple[Rule, float]], float]]:
+) -> _Families:
     """The rules of each family with their weights; a family weighs the root of what its rules weigh together, times
-    its factor. With a dtype, only rules that take it; with `fused`, only those of the families that are fused."""
+    its factor. With a dtype, only rules that take it; with `fused`, only those of the families that are fused,
+    and mostly those that stay in the dtype."""
     found: dict[str, list[tuple[Rule, float]]] = {}
     for rule in book.rules.values():
         if (dtype is None or rule.takes(dtype)) and (not fused or rule.family in profile.fused_families):
-            found.setdefault(rule.family, []).append((rule, rule.weight * profile.tag_factor(rule.tags)))
+            weight = rule.weight * profile.tag_factor(rule.tags)
+            if fused and dtype is not None and keeps(rule, dtype):
+                weight *= profile.fused_closed
+            found.setdefault(rule.family, []).append((rule, weight))
     factors = dict(profile.families)
     return [(rules, factors.get(name, 1.0) * sum(w for _, w in rules) ** 0.5) for name, rules in found.items()]

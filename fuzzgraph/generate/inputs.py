@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from random import Random
 
 from ..ir.program import InputSpec
 from ..ir.types import DTYPES, TensorType, contiguous_strides
-from ..ir.values import VALUE_KINDS, Values
+from ..ir.values import VALUE_KINDS, Values, problem
 from .layout import draw_layout
 from .profile import pick
 
@@ -75,6 +76,13 @@ def draw_type(dtype: str, shape: tuple[int, ...], rng: Random, overlap: bool = T
     """A type with a random layout; without `overlap`, no two indices reach one element."""
     stride, offset = draw_layout(shape, rng, overlap)
     return TensorType(dtype, shape, stride, offset)
+
+
+def with_dtype(spec: InputSpec, dtype: str, rng: Random) -> InputSpec:
+    """The input with another dtype; the distribution of its values is kept where it fits."""
+    grad = spec.type.requires_grad and DTYPES[dtype].kind in ("float", "complex")
+    values = spec.values if problem(spec.values, dtype) is None else draw_values(dtype, rng)
+    return replace(spec, type=spec.type.with_(dtype=dtype, requires_grad=grad), values=values)
 
 
 def view_into(base: InputSpec, shape: tuple[int, ...], rng: Random) -> TensorType | None:

@@ -36,9 +36,11 @@ class Profile:
     )  # fmt: skip
     # How often all of a program is of pointwise operators on one dtype and one shape, which the compiler fuses into few
     # kernels: many operators cost little more than one there, and what errs is often a pair of them.
-    fused: float = 0.15
+    fused: float = 0.2
     fused_operators: tuple[tuple[int, float], ...] = ((8, 3), (12, 4), (16, 2), (24, 1))
     fused_families: tuple[str, ...] = ("unary", "binary", "ternary")
+    # There, the weight of an operator that stays in the dtype is multiplied: those that leave it end a chain.
+    fused_closed: float = 10.0
     # A family's weight is multiplied by its factor. Pointwise operators are fused into one kernel, and what errs is
     # often a pair of them: there are more pairs than of anything else.
     families: tuple[tuple[str, float], ...] = (("unary", 2.0), ("binary", 3.0), ("ternary", 1.6))

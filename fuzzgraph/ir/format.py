@@ -114,7 +114,7 @@ def _spec(s: InputSpec) -> str:
 
 def _options(o: RunOptions) -> list[str]:
     default = RunOptions()
-    names = ("dynamic", "fullgraph", "grad", "autocast", "inference", "mode")
+    names = ("dynamic", "fullgraph", "grad", "autocast", "inference", "mode", "expects_error")
     lines = [f"option {n} = {format_value(getattr(o, n))}" for n in names if getattr(o, n) != getattr(default, n)]
     return lines + [f"option config.{k} = {format_value(v)}" for k, v in o.config]
 

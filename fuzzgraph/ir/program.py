@@ -107,7 +107,8 @@ class RunOptions:
     """How a program is compiled and run.
 
     `grad`: run backward from all floating-point results. `autocast`: a dtype name. `config`: patches such as
-    ("inductor.cpp.simdlen", 1), applied to the compiled run only.
+    ("inductor.cpp.simdlen", 1), applied to the compiled run only. `expects_error`: one call violates a precondition of
+    its operator on purpose, so that eager is to raise.
     """
 
     dynamic: bool | None = None
@@ -117,6 +118,7 @@ class RunOptions:
     inference: bool = False
     mode: str | None = None
     config: tuple[tuple[str, Any], ...] = ()
+    expects_error: bool = False
 
 
 @dataclass(frozen=True, eq=False)

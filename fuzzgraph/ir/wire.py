@@ -189,7 +189,8 @@ def to_data(p: Program) -> dict[str, Any]:
             for c in p.calls
         ],
         "options": [
-            o.dynamic, o.fullgraph, o.grad, o.autocast, o.inference, o.mode, [[k, pack_value(v)] for k, v in o.config]
+            o.dynamic, o.fullgraph, o.grad, o.autocast, o.inference, o.mode,
+            [[k, pack_value(v)] for k, v in o.config], *([True] if o.expects_error else []),
         ],
     }  # fmt: skip
 
@@ -198,7 +199,7 @@ def from_data(d: dict[str, Any]) -> Program:
     """Inverse of to_data. Raises ProgramError on another format version or damaged data."""
     if d.get("version") != FORMAT_VERSION:
         raise ProgramError(f"program format {d.get('version')!r}, this fuzzgraph reads {FORMAT_VERSION}")
-    dynamic, fullgraph, grad, autocast, inference, mode, config = d["options"]
+    dynamic, fullgraph, grad, autocast, inference, mode, config, *broken = d["options"]
     patches = tuple((k, unpack_value(v)) for k, v in config)
     return Program(
         tuple(map(_unpack_spec, d["inputs"])),
@@ -213,7 +214,7 @@ def from_data(d: dict[str, Any]) -> Program:
             Call(f, unpack_value(a), tuple(Context(n, unpack_value(x)) for n, x in c), fresh)
             for f, a, c, fresh in d["calls"]
         ),
-        RunOptions(dynamic, fullgraph, grad, autocast, inference, mode, patches),
+        RunOptions(dynamic, fullgraph, grad, autocast, inference, mode, patches, any(broken)),
     )
 
 

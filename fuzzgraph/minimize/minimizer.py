@@ -50,18 +50,19 @@ def minimize(
 
 
 def _to_fixpoint(trials: Trials, reducers: Sequence[Reducer], width: int) -> None:
-    """Coarse reducers first, and again from the first one whenever a later one got somewhere."""
+    """Coarse reducers first; rounds of all of them, until each has had nothing left for the same program."""
     done: dict[str, str] = {}  # reducer -> hash of the program for which it had nothing left
     while True:
-        current = content_hash(trials.best)
-        reducer = next((r for r in reducers if done.get(r.name) != current), None)
-        if reducer is None:
+        left = [r for r in reducers if done.get(r.name) != content_hash(trials.best)]
+        if not left:
             return
-        sweep = Sweep(trials, reducer, width)
-        sweep.in_groups()
-        sweep.one_by_one()
-        if content_hash(trials.best) == current:
-            done[reducer.name] = current
+        for reducer in left:
+            current = content_hash(trials.best)
+            sweep = Sweep(trials, reducer, width)
+            sweep.in_groups()
+            sweep.one_by_one()
+            if content_hash(trials.best) == current:
+                done[reducer.name] = current
 
 
 class Sweep:
@@ -69,6 +70,7 @@ class Sweep:
 
     def __init__(self, trials: Trials, reducer: Reducer, width: int) -> None:
         self.trials, self.reducer, self.width = trials, reducer, width
+        self._known: tuple[Program | None, list[Change]] = (None, [])
 
     def in_groups(self) -> None:
         """Many places at once: all of them, then halves, quarters, ... (Zeller's ddmin)."""
@@ -77,8 +79,7 @@ class Sweep:
             tried: set[str] = set()
             while changes := self._joint(tried):
                 groups = [changes[i : i + size] for i in range(0, len(changes), size)][: self.width]
-                groups = [g for g in groups if len(g) > 1] or groups[:0]
-                if not groups:
+                if len(groups[0]) == 1:
                     break
                 accepted = self.trials.offer(self.reducer.name, groups)
                 last = len(groups) if accepted is None else accepted + 1
@@ -95,7 +96,10 @@ class Sweep:
             tried |= {(c.place, c.how) for c in batch[:last]}
 
     def _changes(self) -> list[Change]:
-        return self.reducer.changes(self.trials.best, self.trials.tools)
+        best = self.trials.best
+        if self._known[0] is not best:
+            self._known = best, self.reducer.changes(best, self.trials.tools)
+        return self._known[1]
 
     def _joint(self, tried: set[str]) -> list[Change]:
         """The first joint change of each place."""

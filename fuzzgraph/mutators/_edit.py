@@ -37,8 +37,10 @@ def attempt(
 ) -> Program | None:
     """The program after `change`, if it is valid and another one; None after a few attempts.
 
-    `change` returns whether it changed anything, or raises Rejected.
+    `change` returns whether it changed anything, or raises Rejected. A program that is made to raise stays as it is.
     """
+    if program.options.expects_error:
+        return None
     before = content_hash(program)
     for _ in range(tries):
         try:
@@ -59,7 +61,7 @@ class Edit:
         self.program, self.tools = program, tools
         self.b = Builder(tools.infer, tools.book.check, base=program)
         self.adapters = tools.generator.adapters
-        self.doubtful = self._problems(self.b) if program.size else set()
+        self.doubtful = self.problems(self.b) if program.size else set()
         self._hazardous = hazard(tools.book, self.adapters, self.b) is not None
         self._unused = {n.name for f in self.b.functions.values() for n in f.placeholders if not _used(f, n)}
 
@@ -150,7 +152,7 @@ class Edit:
         large = next(too_large, None)
         if large is not None:
             raise Rejected(f"{large.name} has too many elements")
-        new = self._problems(self.b) - self.doubtful
+        new = self.problems(self.b) - self.doubtful
         if new:
             raise Rejected(f"elements of an operand of {min(new)[0]} may be out of range")
         if not self._hazardous and (reason := hazard(self.tools.book, self.adapters, self.b)):
@@ -202,7 +204,7 @@ class Edit:
                 raise Rejected(f"elements of {doubt.operand.name} may be out of range")
             substitute(doubt.node, {doubt.operand: found})
 
-    def _problems(self, b: Builder) -> set[tuple[str, int]]:
+    def problems(self, b: Builder) -> set[tuple[str, int]]:
         """Operands (node and flat position) whose elements may be out of range."""
         found = set()
         for f in b.functions.values():
@@ -248,7 +250,7 @@ class Edit:
             retype(trial)
         except Rejected:
             return False
-        return self._problems(trial) <= self.doubtful
+        return self.problems(trial) <= self.doubtful
 
     def _with_fitting_calls(self, program: Program) -> Program:
         """The program without those further calls that no longer type, on inputs of other types than the first."""

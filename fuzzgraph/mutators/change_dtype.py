@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
-from ..generate.inputs import DTYPE_WEIGHTS, draw_dtype, draw_values
+from ..generate.inputs import DTYPE_WEIGHTS, draw_dtype, with_dtype
 from ..ir.builder import Rejected
-from ..ir.program import InputSpec, Program
-from ..ir.types import DTYPES
-from ..ir.values import problem
+from ..ir.program import Program
 from . import mutator
 from ._edit import Edit, attempt
 from .tools import Tools
@@ -34,10 +31,3 @@ class ChangeDtype:
             if other.name in names or other.view_of in names:
                 edit.b.set_input(other.name, with_dtype(other, dtype, rng))
         return True
-
-
-def with_dtype(spec: InputSpec, dtype: str, rng: Random) -> InputSpec:
-    """The input with another dtype; the distribution of its values is kept where it fits."""
-    grad = spec.type.requires_grad and DTYPES[dtype].kind in ("float", "complex")
-    values = spec.values if problem(spec.values, dtype) is None else draw_values(dtype, rng)
-    return replace(spec, type=spec.type.with_(dtype=dtype, requires_grad=grad), values=values)

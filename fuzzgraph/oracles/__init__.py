@@ -4,11 +4,17 @@ An oracle file defines:
 
     plan(program, book) -> dict | None          engine half: what to look at; None: this oracle says nothing here
     judge(plan, reference, subject, tools) -> list[Failure]     child half: what it saw
+
+and, where it needs other programs than the one that is judged,
+
+    plan_variants(plan, program, book, variants) -> dict | None     the plan completed by variants of the program
+    EXPENSIVE = True                                                it costs further compilations
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +23,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..grammar import RuleBook
     from ..ir.program import Program
+    from ._variants import Variants
+
+EXPECTING = ("crash", "missed_error")
 
 
 def names() -> list[str]:
@@ -30,11 +39,27 @@ def load(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def plan_all(program: Program, book: RuleBook | None = None, only: tuple[str, ...] | None = None) -> dict[str, Any]:
-    """Plans of all oracles that have something to look at, by name: what `Job.plans` takes."""
+def cheap() -> tuple[str, ...]:
+    """Those that need no further compilation of a program that shows nothing."""
+    return tuple(name for name in names() if not getattr(load(name), "EXPENSIVE", False))
+
+
+def plan_all(
+    program: Program, book: RuleBook | None = None, only: Sequence[str] | None = None, variants: Variants | None = None
+) -> dict[str, Any]:
+    """Plans of all oracles (or of `only` these) that have something to look at, by name: what `Job.plans` takes.
+
+    `variants` makes those programs that some oracles compare with; without it they do what they can. A program that is
+    to raise is judged by the oracles `EXPECTING` alone.
+    """
     plans = {}
     for name in names() if only is None else only:
-        plan = load(name).plan(program, book)
+        if program.options.expects_error and name not in EXPECTING:
+            continue
+        oracle = load(name)
+        plan = oracle.plan(program, book)
+        if variants is not None and hasattr(oracle, "plan_variants"):
+            plan = oracle.plan_variants(plan, program, book, variants(name, program))
         if plan is not None:
             plans[name] = plan
     return plans

@@ -14,7 +14,8 @@ class Failure:
     compiler: dynamo, aot, inductor, cpp, run, or unknown. `message` has no numbers, names or paths that vary
     between programs with the same bug, so it can be part of a signature; `detail` is for people. `frames` are the
     innermost torch frames, innermost last, as "file:function" with the file relative to torch. `causes` are the
-    exception types of the cause chain, outermost first, `exc_type` being the last of them.
+    exception types of the cause chain, outermost first, `exc_type` being the last of them. `variant` names the
+    variant of the program that failed, where it is not the program itself (see `_variants`).
     """
 
     oracle: str
@@ -25,14 +26,15 @@ class Failure:
     frames: tuple[str, ...] = ()
     exc_type: str = ""
     causes: tuple[str, ...] = ()
+    variant: str = ""
 
     def to_data(self) -> list[Any]:
         return [
             self.oracle, self.kind, self.stage, self.message, self.detail, list(self.frames), self.exc_type,
-            list(self.causes),
+            list(self.causes), self.variant,
         ]  # fmt: skip
 
     @staticmethod
     def from_data(data: list[Any]) -> Failure:
-        oracle, kind, stage, message, detail, frames, exc_type, causes = data
-        return Failure(oracle, kind, stage, message, detail, tuple(frames), exc_type, tuple(causes))
+        oracle, kind, stage, message, detail, frames, exc_type, causes, variant = data
+        return Failure(oracle, kind, stage, message, detail, tuple(frames), exc_type, tuple(causes), variant)

@@ -1,7 +1,8 @@
 """Which results of a program hold values that must not be compared, by data flow over its graphs.
 
 Random numbers, memory that nobody wrote, results of operators whose rule calls them unstable, floats turned into
-integers, and indices (where ties are, either is right): whatever is computed from those is tainted too. An operator
+integers, rounded floats turned into truth values (a compare, a cast to bool: the last bit decides, and a zero is one by
+luck), and indices (where ties are, either is right): whatever is computed from those is tainted too. An operator
 that writes taints the storage that it writes to.
 """
 
@@ -60,6 +61,12 @@ def _rounds_to_integer(node: fx.Node) -> bool:
     return integer and any(t.info.kind in ("float", "complex") for t in operands)
 
 
+def _decides(node: fx.Node) -> bool:
+    """Whether floats become truth values."""
+    result = type_of(node)
+    return isinstance(result, TensorType) and result.info.kind == "bool"
+
+
 class _Flow:
     """Fixpoint over all functions and calls; contexts of calls are merged."""
 
@@ -73,6 +80,7 @@ class _Flow:
         self.inputs: set[str] = set()
         self.results: set[str] = set()  # functions with a tainted result, for their callers
         self.sources: set[str] = set()
+        self.rounded: set[tuple[str, str]] = set()  # (function, node or root) of floats that were rounded
 
     def run(self) -> Taint:
         before: object = None
@@ -93,7 +101,7 @@ class _Flow:
 
     def _size(self) -> tuple[int, ...]:
         items = sum(len(found) for found in self.items.values())
-        names = len(self.states) + len(self.inputs) + len(self.results)
+        names = len(self.rounded) + len(self.states) + len(self.inputs) + len(self.results)
         return (items, len(self.roots), len(self.values), names)
 
     def _tags(self, op: str) -> frozenset[str]:
@@ -109,9 +117,10 @@ class _Flow:
         dirty = any(self._is(function, n) for n in operands)
         if op == "call":
             dirty = self._inner_call(function, node) or dirty
-        if tags & WHOLE or ("discontinuous" in tags and _rounds_to_integer(node)):
+        if tags & WHOLE or ("discontinuous" in tags and self._cuts(function, node, tags)):
             self.sources.add(op)
             dirty = True
+        self._round(function, node, tags)
         if dirty:
             self._mark(function, node)
             if "inplace" in tags and operands:
@@ -123,6 +132,25 @@ class _Flow:
         elif "index_valued" in tags:
             self.sources.add(op)
             self._mark_indices(function, node, type_of(node))
+
+    def _cuts(self, function: Function, node: fx.Node, tags: frozenset[str]) -> bool:
+        """Whether floats become integers, or rounded floats truth values or counts of such."""
+        integer = _rounds_to_integer(node)
+        if integer and "exact" not in tags:
+            return True
+        return (integer or _decides(node)) and any(self._is_rounded(function, n) for n in node.all_input_nodes)
+
+    def _is_rounded(self, function: Function, node: fx.Node) -> bool:
+        return bool({(function.name, node.name), (function.name, root_of(node))} & self.rounded)
+
+    def _round(self, function: Function, node: fx.Node, tags: frozenset[str]) -> None:
+        """Take note of a result that is a float which some operator rounded."""
+        kind = type_of(node)
+        if isinstance(kind, TensorType) and kind.info.kind in ("int", "bool"):
+            return
+        exact = bool(tags & {"exact", "view"}) or op_of(node) == "getitem"
+        if not exact or any(self._is_rounded(function, n) for n in node.all_input_nodes):
+            self.rounded |= {(function.name, node.name), (function.name, root_of(node))}
 
     def _item_only(self, function: Function, node: fx.Node) -> bool:
         """An item of a sequence that is tainted in some items only."""

@@ -88,6 +88,38 @@ class Tools(Precision, Protocol):
         """Another program, which has this one's options, run both ways."""
         ...
 
+    def harmless(self, run: Run) -> bool:
+        """Whether what a compiled run raised says nothing against the compiler: it refuses what fullgraph asks for, or
+        memory ran out."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something that a reader of the verdict should know, and that is no failure."""
+        ...
+
+
+class Quiet:
+    """The tools for a comparison that is none of the program with eager: without a say on the program's stability, and
+    without reruns of the compiled program."""
+
+    low_precision = False
+
+    def __init__(self, tools: Precision) -> None:
+        self.rerun, self.perturbed = tools.rerun, tools.perturbed
+        self.float64_problem = ""
+        self._tools = tools
+
+    def float64(self) -> Run | None:
+        run = self._tools.float64()
+        self.float64_problem = self._tools.float64_problem
+        return run
+
+    def emulated(self) -> Run | None:
+        return None
+
+    def unstable(self, reason: str) -> None:
+        """Not this comparison's to say."""
+
 
 Path = tuple[Any, ...]
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
-    """Nothing to choose: every program that runs in eager should run compiled."""
-    return {}
+    """Every program that runs in eager should run compiled. One that is made to raise may raise, and not die."""
+    return {"exceptions": not program.options.expects_error}
 
 
 def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> list[Failure]:
     """The exception, with the stage it comes from, its cause chain and its innermost torch frames."""
-    if subject.error is None:
+    if subject.error is None or not plan.get("exceptions", True):
         return []
     return [failure(subject.error)]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._failure import Failure
 from ._leafwise import judge_leaves
 from ._taint import taint
-from ._types import Run, Tools
+from ._types import Quiet, Run, Tools
 
 if TYPE_CHECKING:
     from ..grammar import RuleBook
@@ -37,31 +37,9 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
     if cpu.error is not None:
         text = f"{type(cpu.error).__name__}: {cpu.error}"
         return [Failure("device", "error", "run", f"{type(cpu.error).__name__} on the CPU only", text[:2000])]
-    found = [f for f in judge_leaves(plan, reference, cpu, _Quiet(tools), "device", LEAVES) if f.kind != "zero_sign"]
+    found = [f for f in judge_leaves(plan, reference, cpu, Quiet(tools), "device", LEAVES) if f.kind != "zero_sign"]
     return [replace(f, detail=_reworded(f.detail)) for f in found]
 
 
 def _reworded(detail: str) -> str:
     return detail.replace("in eager", "on the device").replace("compiled", "on the CPU")
-
-
-class _Quiet:
-    """The tools, without a say on the program's stability, and without those that rerun the compiled program."""
-
-    low_precision = False
-
-    def __init__(self, tools: Tools) -> None:
-        self.rerun, self.perturbed = tools.rerun, tools.perturbed
-        self.float64_problem = ""
-        self._tools = tools
-
-    def float64(self) -> Run | None:
-        run = self._tools.float64()
-        self.float64_problem = self._tools.float64_problem
-        return run
-
-    def emulated(self) -> Run | None:
-        return None
-
-    def unstable(self, reason: str) -> None:
-        """Not this oracle's to say."""

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
-    """Nothing to choose. (`exact` in a plan asks for the very type of eager's exception: who catches that one lets a
-    subclass through, but not one that the compiler wraps it in.)"""
-    return {}
+    """Nothing to choose. None for a program that is not meant to raise. (`exact` in a plan asks for the very type of
+    eager's exception: who catches that one lets a subclass through, but not one that the compiler wraps it in.)"""
+    return {} if program.options.expects_error else None
 
 
 def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> list[Failure]:

@@ -36,6 +36,15 @@ def as_good(eager, compiled, wide):
     return odd and torch.allclose(e, w, rtol=0.05, atol=0.05) and same(e, c, w, tol=1e-5)
 
 
+def raises_alike(expected, error):
+    """Whether an exception is of the expected one's type, is caused by one that is, or quotes one."""
+    while error is not None:
+        if isinstance(error, type(expected)) or f"{type(expected).__name__}(" in str(error):
+            return True
+        error = getattr(error, "inner_exception", None) or error.__cause__
+    return False
+
+
 def difference(eager, compiled, wide=None):
     """What differs between two leaves, in words; None if nothing does."""
     if type(eager) is not type(compiled):
@@ -51,6 +60,9 @@ def difference(eager, compiled, wide=None):
     minus = [(t == 0) & t.signbit() for t in (eager, compiled) if t.is_floating_point()]
     if minus and not torch.equal(*minus):
         return f"sign of zero: {minus[0].sum()} times -0.0 in eager, {minus[1].sum()} times in compiled"
+    bits = [(t.is_conj(), t.is_neg()) for t in (eager, compiled)]
+    if bits[0] != bits[1]:
+        return f"conj and neg bits: eager {bits[0]}, compiled {bits[1]}"
     strides = [[s for s, n in zip(t.stride(), t.shape) if n > 1] for t in (eager, compiled)]
     if strides[0] != strides[1] and eager.numel():
         return f"strides: eager {eager.stride()}, compiled {compiled.stride()}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from fuzzgraph.execution.protocol import Job, Outcome
 
+from .ladder import LADDER
 from .matching import NO_SETTING, Run, Same, said
 
 FAILS, GONE, OTHER, NOT_HERE = "still fails", "gone", "another failure", "not applicable"
@@ -15,12 +16,14 @@ FAILS, GONE, OTHER, NOT_HERE = "still fails", "gone", "another failure", "not ap
 
 @dataclass(frozen=True)
 class Setting:
-    """`options` replace those of the job, `config` adds to its config patches. `note` says what it is for."""
+    """`options` replace those of the job, `config` adds to its config patches. `note` says what it is for; `part` is
+    the rung from which on it can matter."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    part: str = "dynamo"
 
 
 @dataclass(frozen=True)
@@ -32,10 +35,10 @@ class Row:
     detail: str = ""
 
 
-def _config(name: str, value: Any, note: str, extra: Mapping[str, Any] | None = None) -> Setting:
+def _config(name: str, value: Any, note: str) -> Setting:
     module, _, key = name.partition(".")
-    shown = key if module == "inductor" else f"{'torch._functorch' if module == 'functorch' else module}.{key}"
-    return Setting(f"{shown}={value}", config={name: value, **(extra or {})}, note=note)
+    part = "aot" if module == "functorch" else "inductor"
+    return Setting(f"{module}.config.{key}={value}", config={name: value}, note=note, part=part)
 
 
 # What a maintainer would try first, in the order of the compiler's parts.
@@ -44,7 +47,8 @@ SETTINGS = (
     Setting("dynamic=False", {"dynamic": False}),
     Setting("fullgraph=True", {"fullgraph": True}),
     _config("functorch.cse", False, "common subexpressions are kept apart"),
-    _config("inductor.selective_decompose", True, "no decompositions"),
+    Setting("inductor.config.selective_decompose=True", config={"inductor.selective_decompose": True},
+            note="no decompositions", part="decomp"),
     _config("inductor.use_pre_grad_passes", False, "no passes before autograd"),
     _config("inductor.use_joint_graph_passes", False, "no passes on the joint graph"),
     _config("inductor.use_post_grad_passes", False, "no passes after autograd"),
@@ -67,6 +71,15 @@ SETTINGS = (
     _config("inductor.emulate_precision_casts", True, "half precision is rounded as in eager"),
     _config("inductor.cpp_wrapper", True, "the wrapper is C++"),
 )  # fmt: skip
+
+
+def settings_for(rung: str) -> tuple[Setting, ...]:
+    """Those that can matter to a failure that this rung is the first to show: all of them where that is not known, none
+    where no compiler is at work."""
+    parts = [name for name, _ in LADDER]
+    if rung not in parts:
+        return () if rung == "fake" else SETTINGS
+    return tuple(s for s in SETTINGS if parts.index(s.part) <= parts.index(rung))
 
 
 def ablate(run: Run, job: Job, same: Same, settings: tuple[Setting, ...] = SETTINGS) -> list[Row]:

@@ -18,7 +18,8 @@ from fuzzgraph.errors import EnvironmentProblem, FuzzgraphError, UsageError
 from . import rank
 from .record import Finding, load_all
 from .report import REPORT, collect_env, report
-from .steps import Plan, Triage
+from .reproducer import end_all
+from .steps import Plan, Triage, conclude
 from .workshop import Workshop
 
 INDEX, INDEX_JSON = "index.md", "index.json"
@@ -54,10 +55,12 @@ def triage(
                 finding.data.pop("triage", None)
         errors += _all(chosen, plan, jobs, timeout, say)
         # Reports of all: another finding may have become the first of a group.
+        done = [f for f in findings if "signature" in f.triage and "problem" not in f.triage]
+        for finding in done:
+            conclude(finding, plan.known)
         rank.assign_groups(findings)
-        for finding in findings:
-            if "signature" in finding.triage:
-                _finish(finding, plan)
+        for finding in done:
+            _finish(finding, plan)
         ordered = rank.ordered(findings)
         write_index(folder, ordered)
         return Result(ordered, errors)
@@ -100,6 +103,7 @@ def _all(findings: Sequence[Finding], plan: Plan, jobs: int, timeout: float, say
                 thread.join(0.5)
     except KeyboardInterrupt as error:
         fatal.append(error)
+        end_all()
         raise
     if fatal:
         raise fatal[0]
@@ -110,21 +114,19 @@ def _one(finding: Finding, workshop: Workshop, plan: Plan, say: Say, errors: lis
     try:
         Triage(finding, workshop, plan, lambda step: say(f"{finding.id}: {step}")).run()
         finding.triage.pop("problem", None)
+        _finish(finding, plan)
+        say(f"{finding.id}: done: {finding.triage['title']}")
     except EnvironmentProblem:
         raise
     except FuzzgraphError as error:
         finding.triage["problem"] = str(error)
         errors.append(error)
     finding.save()
-    if "signature" in finding.triage:
-        _finish(finding, plan)
-        say(f"{finding.id}: done: {finding.triage['title']}")
 
 
 def _finish(finding: Finding, plan: Plan) -> None:
-    """What is made anew in every run from what the steps recorded: known issues and the report."""
-    issue = plan.known.find(finding.failure, finding.program(), [finding.triage["signature"]])
-    finding.triage["known"] = None if issue is None else issue.link
+    """What is made anew in every run from what the steps recorded."""
+    conclude(finding, plan.known)
     finding.write(REPORT, report(finding, collect_env()))
     finding.save()
 
@@ -157,16 +159,23 @@ def index_text(ordered: Sequence[Finding]) -> str:
     known = [f for f in ordered if f.triage.get("known")]
     lines = ["# Findings", "", f"{len(ordered)} findings: {len(firsts)} distinct, {len(fresh) - len(firsts)} likely "
              f"duplicates, {len(known)} known.", ""]  # fmt: skip
-    severity = None
+    heading = None
     for first in firsts:
-        if first.triage.get("severity", "not triaged") != severity:
-            severity = first.triage.get("severity", "not triaged")
-            lines += [f"## {severity[:1].upper()}{severity[1:]}", ""]
+        if _heading(first) != heading:
+            lines += [""] * bool(heading) + [f"## {_heading(first).capitalize()}", ""]
+            heading = _heading(first)
         lines.append(_line(first))
         lines += [f"  {_line(f)}" for f in fresh if f is not first and f.triage.get("group") == first.id]
     if known:
         lines += ["", "## Known", "", *(f"{_line(f)}: {f.triage['known']}" for f in known)]
     return "\n".join(lines) + "\n"
+
+
+def _heading(finding: Finding) -> str:
+    """What it is listed under, in an order that agrees with `rank.ordered`."""
+    if finding.triage.get("deflake", {}).get("verdict") == "not confirmed":
+        return "not confirmed"
+    return str(finding.triage.get("severity", "not triaged"))
 
 
 def _in(id: str, findings: Sequence[Finding]) -> bool:

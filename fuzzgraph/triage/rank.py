@@ -99,7 +99,7 @@ def title(failure: Failure, triage: dict[str, Any]) -> str:
     what = " + ".join(operators[:4]) + (" ..." if len(operators) > 4 else "") or "program without operators"
     dtypes = ", ".join(_torch_name(name) for name in triage.get("dtypes", [])[:3])
     on = f" on {dtypes}" if dtypes else ""
-    return " ".join(f"{head.get(rung, '')}{_trouble(failure)}: {what}{on}".split())[:200]
+    return _cut(f"{head.get(rung, '')}{what}{on}: {_trouble(failure)}", 200)
 
 
 def _torch_name(dtype: str) -> str:
@@ -114,7 +114,8 @@ def _trouble(failure: Failure) -> str:
     if failure.kind in ("timeout", "memory", "exit"):
         return {"timeout": "does not finish", "memory": "runs out of memory", "exit": "ends the process"}[failure.kind]
     if failure.kind == "exception":
-        return f"{failure.exc_type}: {_cut(failure.message, 90)}"
+        kind, text = spoken(failure)
+        return f"{kind}: {_cut(text, 110)}"
     words = {
         ("value", "value"): "wrong result", ("value", "zero_sign"): "wrong sign of zero",
         ("gradient", "gradient"): "wrong gradient", ("metadata", "stride"): "wrong strides of an output",
@@ -125,6 +126,12 @@ def _trouble(failure: Failure) -> str:
         ("missed_error", "error_type"): "another exception than eager's",
     }  # fmt: skip
     return words.get((failure.oracle, failure.kind), f"wrong {failure.oracle} ({failure.kind})")
+
+
+def spoken(failure: Failure) -> tuple[str, str]:
+    """Type and message of an exception; of the one that Dynamo quotes where it quotes one."""
+    quoted = re.fullmatch(r"(\w+)\([\"'](.*?)[\"'],?\)", failure.message)
+    return (quoted.group(1), quoted.group(2)) if quoted else (failure.exc_type, failure.message)
 
 
 def _cut(text: str, limit: int) -> str:
@@ -140,8 +147,9 @@ def search_words(failure: Failure, triage: dict[str, Any]) -> list[str]:
     part = {"dynamo": "dynamo", "aot": "aot_eager", "decomp": "decomposition", "inductor": "inductor"}.get(rung, "")
     found = [" ".join([part or "torch.compile", *ours])]
     if failure.exc_type and failure.message:
-        quoted = re.sub(r"['\"\u2018\u2019]", "", failure.message.split("#")[0])
-        found.insert(0, f'{failure.exc_type} "{_cut(quoted, 60).strip()}"')
+        kind, text = spoken(failure)
+        quoted = re.sub(r"['\"\u2018\u2019]", "", text.split("#")[0])
+        found.insert(0, f'{kind} "{" ".join(quoted[:60].split()[:9])}"')
     bisected = triage.get("bisect") or {}
     if bisected.get("subsystem"):
         info = bisected["info"] if bisected["info"] != bisected["subsystem"] else ""

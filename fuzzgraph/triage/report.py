@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from functools import lru_cache
@@ -35,7 +36,7 @@ def _head(finding: Finding) -> str:
     words = "\n".join(f"- [`{q}`]({TRACKER}is%3Aissue+{_quoted(q)})" for q in search_words(failure, triage))
     known = triage.get("known")
     lines = ["Search the tracker first:", "", words, "", f"Title: **{triage.get('title', finding.data['title'])}**", "",
-             "Labels: `oncall: pt2`, `topic: fuzzer`"]  # fmt: skip
+             f"Labels: `oncall: pt2`, `topic: fuzzer`. Severity: {triage.get('severity', 'not ranked')}."]  # fmt: skip
     if known:
         lines += ["", f"**Known: {known}.** Do not file it again."]
     if triage.get("group", finding.id) != finding.id:
@@ -65,7 +66,7 @@ def _describe(finding: Finding) -> str:
         said = f"`{bisection.text}`" if bisection.backend else bisection.text
         lines += [f"`torch._inductor.compiler_bisector`: {said}." + (f" ({bisection.note})" if bisection.backend and
                   bisection.note else ""), ""]  # fmt: skip
-    lines.append(_confirmed(deflake) + f" Severity: {triage.get('severity', 'not ranked')}.")
+    lines.append(_confirmed(deflake))
     return "\n".join(lines)
 
 
@@ -109,12 +110,20 @@ def _logs(finding: Finding) -> str:
     failure, repro = finding.failure, finding.triage.get("repro")
     lines = ["### Error logs", ""]
     if repro is not None and repro["status"] is not None:
-        lines += [f"`python repro.py` (exit status {repro['status']}):", "", "```", _tail(repro["output"]), "```"]
+        lines += [f"`python repro.py` (exit status {repro['status']}):", "", "```"]
+        lines += [_tail(_short_paths(repro["output"], finding.path)), "```"]
     elif failure.oracle == "crash":
-        lines += ["```", _tail(failure.detail), "```"]
+        lines += ["```", _tail(_short_paths(failure.detail, finding.path)), "```"]
     if repro is not None and repro.get("note"):
         lines += ["", repro["note"]]
     return "\n".join(lines) if len(lines) > 2 else ""
+
+
+def _short_paths(text: str, folder: Path) -> str:
+    """Without what is of this machine: where packages, scratch folders and findings lie."""
+    text = text.replace(f"{folder.resolve()}/", "").replace(f"{folder}/", "")
+    text = re.sub(r"(?<=\")/[^\s\"]*/(?=site-packages/)", "", text)
+    return re.sub(r"/[^\s\"',:]*/fuzzgraph-trace-\w+/", "", text)
 
 
 def _tail(text: str) -> str:
@@ -142,12 +151,15 @@ def _repro(finding: Finding) -> str:
 
 def _ablation(finding: Finding) -> str:
     rows = finding.triage.get("ablation")
-    if rows is None:
+    if not rows:
         return ""
+    rung = finding.triage["ladder"]["rung"]
     order = {GONE: 0, FAILS: 2, NOT_HERE: 3}
     told = sorted(rows, key=lambda row: order.get(row["verdict"], 1))
     gone = [f"`{row['setting']}`" for row in rows if row["verdict"] == GONE]
     first = f"It goes away with {', '.join(gone)}." if gone else "No single setting makes it go away."
+    if rung in ("dynamo", "aot", "decomp"):
+        first += " Settings of later parts are left out: they cannot matter."
     lines = [f"| `{row['setting']}` | {row['verdict']} | {_cell(row['detail'])} |" for row in told]
     return "\n".join(["### Ablation", "", first, "", "| setting | result | |", "|---|---|---|", *lines])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fuzzgraph import oracles
 from fuzzgraph.execution.protocol import Failure
 from fuzzgraph.ir.program import Program
-from fuzzgraph.render.standalone import standalone
+from fuzzgraph.render.standalone import ALL, PARTS, Checks, standalone
 
 if TYPE_CHECKING:
     from fuzzgraph.grammar import RuleBook
@@ -38,9 +39,44 @@ def script(
     seen = {failure.oracle for failure in failures}
     return standalone(
         program, book, title=title, details=details, crash=seen <= {"crash"}, fake=seen == {"fake"},
-        missed_error=seen == {"missed_error"}, zero_sign=any(f.kind == "zero_sign" for f in failures),
+        missed_error=seen == {"missed_error"}, checks=checks_for(failures),
         ignore=ignored(oracles.plan_all(program, book)), backend=BACKENDS.get(target, ""),
+        hang=any(f.kind == "timeout" for f in failures),
     )  # fmt: skip
+
+
+# What of a run an oracle looks at; the others look at all of it.
+_PARTS = {
+    "value": ("results", "states"), "gradient": ("gradients",), "metadata": ("results", "inputs", "states"),
+    "structure": ("results", "states", "structure"),
+}  # fmt: skip
+
+
+def checks_for(failures: Sequence[Failure]) -> Checks:
+    """No more than what failed: once that is fixed the script says so, whatever else is wrong with the program."""
+    found = [_checks(failure) for failure in failures if failure.oracle != "crash"]
+    if not found:
+        return ALL
+    parts = tuple(part for part in PARTS if any(part in each.parts for each in found))
+    return Checks(
+        parts, any(c.values for c in found), any(c.layout for c in found), any(c.zero_sign for c in found),
+        any(c.bits for c in found),
+    )  # fmt: skip
+
+
+def _checks(failure: Failure) -> Checks:
+    kind = failure.kind
+    if failure.oracle == "aliasing":
+        return Checks(("inputs",) if kind == "mutation" else ("memory",), layout=False)
+    if failure.oracle not in _PARTS:
+        return ALL
+    parts = _PARTS[failure.oracle]
+    if failure.oracle != "metadata":
+        return Checks(parts, layout=False, zero_sign=kind == "zero_sign")
+    if kind in ("conj", "neg"):
+        return Checks(parts, values=False, layout=False, bits=True)
+    layout = kind in ("stride", "requires_grad")
+    return Checks(parts, values=not layout, layout=layout)
 
 
 def ignored(plans: Mapping[str, Any]) -> list[list[str | int]]:
@@ -77,6 +113,7 @@ def run_script(
         stderr=subprocess.STDOUT, env={**env, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})},
         start_new_session=True,
     )  # fmt: skip
+    _running.add(process)
     try:
         output, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
@@ -85,17 +122,31 @@ def run_script(
     except BaseException:
         _end(process)
         raise
+    finally:
+        _running.discard(process)
     return Ran(process.returncode, shortened(output.decode(errors="replace")))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """The script and the children that it started."""
-    import signal
+# Scripts of all threads: a Ctrl-C reaches the main thread alone.
+_running: set[subprocess.Popen[bytes]] = set()
 
+
+def end_all() -> None:
+    """End what `run_script` is running in any thread."""
+    for process in list(_running):
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """The script and the children that it started."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:  # it ended by itself
         pass
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    _kill(process)
     process.communicate()
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from fuzzgraph.errors import FuzzgraphError, UsageError
 from fuzzgraph.execution.protocol import Job, Outcome
 from fuzzgraph.ir.program import Program
 from fuzzgraph.ir.text import format
 
 from . import rank, trace
-from .ablation import ablate
+from .ablation import ablate, settings_for
 from .bisection import bisect
 from .folder import PROGRAM
 from .known import KnownIssues
@@ -42,6 +44,9 @@ class Triage:
 
     def run(self) -> None:
         """All steps that are not done. Raises FuzzgraphError where the finding cannot be run at all."""
+        for file in self.finding.preload:
+            if not Path(file).is_file():
+                raise UsageError("its preload is not there", where=f"{self.finding.path}: {file}")
         for name, step in (
             ("deflake", self.deflake), ("minimize", self.minimize), ("ladder", self.ladder), ("bisect", self.bisect),
             ("ablation", self.ablate), ("signature", self.judge), ("repro", self.reproduce),
@@ -68,22 +73,36 @@ class Triage:
         older fuzzgraph): then one of the same oracle and kind counts, and the key is noted."""
         from fuzzgraph.minimize.deflake import deflake
 
-        program = self.finding.program(original=True)
+        program = self.start()
         found = deflake(program, lambda programs: self.execute(programs, None), _keys)
-        keys = [str(key) for key in found.hits]
-        head = "|".join([self.finding.failure.oracle, self.finding.failure.kind, ""])
-        key = self.key if self.key in keys else next((k for k in keys if k.startswith(head)), self.key)
-        self.key = key
+        lost = next((o for o in found.outcomes if o.status == "lost"), None)
+        if lost is not None:
+            reason = lost.error.message if lost.error else "the harness lost it"
+            raise FuzzgraphError(f"cannot be run: {reason}", where=str(self.finding.path))
+        self.key = key = self._closest([str(key) for key in found.hits])
         self.finding.triage["deflake"] = {
             "verdict": found.verdict(key), "key": key, "hits": found.hits.get(key, 0), "runs": found.runs,
         }  # fmt: skip
         self.note_failure(found.outcomes, program)
 
+    def start(self) -> Program:
+        """The program as the campaign found it; where what failed was a variant of it, that variant."""
+        program = self.finding.program(original=True)
+        variant = self.finding.failures[0].variant
+        return self.workshop.variants.program_of(program, variant) if variant else program
+
+    def _closest(self, keys: Sequence[str]) -> str:
+        """The finding's key, or the one that took its place."""
+        failure = self.finding.failure
+        like = [k for k in keys if k.startswith(f"{failure.oracle}|{failure.kind}|")]
+        like += [k for k in keys if k.split("|")[1] == failure.kind]
+        return self.key if self.key in keys or not like else like[0]
+
     def minimize(self) -> None:
         from fuzzgraph.minimize.minimizer import minimize
         from fuzzgraph.minimize.trials import Budget
 
-        program = self.finding.program(original=True)
+        program = self.start()
         asked = {self.finding.failure.oracle, "crash"}
         flaky = self.finding.triage["deflake"]["verdict"] == "flaky"
         done = minimize(
@@ -111,24 +130,12 @@ class Triage:
         self.finding.triage["bisect"] = asdict(bisect(self.run_jobs, self.job(), [self.finding.failure]))
 
     def ablate(self) -> None:
-        rows = ablate(self.run_jobs, self.job(), Shows(self.finding.failure))
+        rung = self.finding.triage["ladder"]["rung"]
+        rows = ablate(self.run_jobs, self.job(), Shows(self.finding.failure), settings_for(rung))
         self.finding.triage["ablation"] = [asdict(row) for row in rows]
 
     def judge(self) -> None:
-        """What follows from all this: facts, final signature, title, rank, known issue."""
-        program, failure, triage = self.finding.program(), self.finding.failure, self.finding.triage
-        triage.update(rank.facts(program))
-        triage["signature"] = rank.final_signature(failure, triage)
-        triage["title"] = rank.title(failure, triage)
-        triage["severity"] = rank.SEVERITIES[rank.severity(failure, program)]
-        triage["rank"] = rank.rank(failure, program, triage["deflake"]["verdict"])
-        self.recognize(program)
-
-    def recognize(self, program: Program) -> None:
-        """Hold it against the known issues: in every run anew, since users edit that file."""
-        triage = self.finding.triage
-        issue = self.plan.known.find(self.finding.failure, program, [triage["signature"]])
-        triage["known"] = None if issue is None else issue.link
+        conclude(self.finding, self.plan.known)
 
     def reproduce(self) -> None:
         """Write repro.py for the minimized program, and run it as a user would, with torch's trace on."""
@@ -171,6 +178,19 @@ class Triage:
                     self.finding.triage["failure"] = asdict(failure)
                     self.finding.data["versions"] = dict(outcome.versions)
                     return
+
+
+def conclude(finding: Finding, known: KnownIssues) -> None:
+    """What follows from what was recorded: facts, final signature, title, rank, known issue. Made anew in every run,
+    since it costs nothing and users edit their known issues."""
+    program, failure, triage = finding.program(), finding.failure, finding.triage
+    triage.update(rank.facts(program))
+    triage["signature"] = rank.final_signature(failure, triage)
+    triage["title"] = rank.title(failure, triage)
+    triage["severity"] = rank.SEVERITIES[rank.severity(failure, program)]
+    triage["rank"] = rank.rank(failure, program, triage["deflake"]["verdict"])
+    issue = known.find(failure, program, [triage["signature"]])
+    triage["known"] = None if issue is None else issue.link
 
 
 def _keys(outcome: Outcome, program: Program) -> list[str]:

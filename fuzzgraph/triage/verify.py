@@ -6,23 +6,24 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fuzzgraph.errors import EnvironmentProblem, UsageError
 
 from .folder import DESCRIPTION
 from .known import Issue
 from .record import Finding, load
-from .reproducer import BUG, FIXED, Ran, run_script
+from .reproducer import BUG, FIXED, Ran, end_all, run_script
 from .trace import SCRIPT
 
 if TYPE_CHECKING:
     from fuzzgraph.grammar import RuleBook
 
+Item = TypeVar("Item")
+
 STILL, GONE, NEW, UNDECIDED = "still there", "fixed", "new", "undecided"
-# Where an entry is expected to be, `fuzzgraph verify` and people look for this in its output.
 _ASK = "import torch; print(torch.__version__)"
 
 
@@ -76,8 +77,20 @@ def verify(
         done(made)
         return made
 
-    with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(one, paths))
+    return side_by_side(one, paths, jobs)
+
+
+def side_by_side(one: Callable[[Item], Verdict], items: Sequence[Item], jobs: int) -> list[Verdict]:
+    """In the order of the items. What still runs is ended when this is interrupted."""
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        return list(pool.map(one, items))
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        end_all()
+        raise
+    finally:
+        pool.shutdown()
 
 
 def _verdict(path: Path, finding: Finding | None, python: str) -> Verdict:
@@ -128,15 +141,15 @@ def verify_issues(
             done(made)
             return made
 
-        with ThreadPoolExecutor(jobs) as pool:
-            return list(pool.map(one, paths))
+        return side_by_side(one, paths, jobs)
 
 
 def script_of(issue: Issue, book: RuleBook) -> str:
     from fuzzgraph.ir.text import parse
-    from fuzzgraph.render.standalone import standalone
+    from fuzzgraph.render.standalone import ALL, standalone
 
     if issue.script:
         return issue.script
     program = parse(issue.program, None, file=f"issue.{issue.name}")
-    return standalone(program, book, title=f"{issue.title}: {issue.link}", zero_sign=issue.kind == "zero_sign")
+    checks = replace(ALL, zero_sign=issue.kind == "zero_sign")
+    return standalone(program, book, title=f"{issue.title}: {issue.link}", checks=checks)

@@ -15,6 +15,7 @@ from fuzzgraph.ir.program import Program
 
 if TYPE_CHECKING:
     from fuzzgraph.execution.executor import Executor
+    from fuzzgraph.generate.variants import Variants
     from fuzzgraph.grammar import RuleBook
     from fuzzgraph.mutators.tools import Tools
 
@@ -53,6 +54,14 @@ class Workshop:
         from fuzzgraph.minimize._reduction import make_tools
 
         return make_tools(self.book, self.infer)
+
+    @cached_property
+    def variants(self) -> Variants:
+        """Makes the programs that oracles compare a program with."""
+        from fuzzgraph.generate import Generator
+        from fuzzgraph.generate.variants import Variants
+
+        return Variants(Generator(self.book, self.infer))
 
     def executor(self, preload: Sequence[str]) -> Executor:
         from fuzzgraph.execution.executor import Executor

@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_leaves
 
 from fuzzgraph.errors import FuzzgraphError
 from fuzzgraph.generate import Generator, Profile
+from fuzzgraph.generate.closed import keeps
 from fuzzgraph.grammar import RuleBook
 from fuzzgraph.ir import text, wire
 from fuzzgraph.ir.builder import Builder
@@ -141,3 +142,11 @@ def trouble(source: str, grad: bool) -> str:
     except Exception as e:
         return f"{type(e).__name__}: {str(e)[:200]}"
     return ""
+
+
+def test_what_stays_in_a_dtype(generator):
+    rules = generator.book.rules
+    assert all(keeps(rules[op], "i16") for op in ("abs", "minimum", "add", "bitwise_and", "Tensor.add_", "clamp"))
+    assert not any(keeps(rules[op], "i16") for op in ("sin", "div", "eq", "isnan", "float_power"))
+    assert all(keeps(rules[op], "f32") for op in ("sin", "div", "add", "lerp"))
+    assert not any(keeps(rules[op], "bool") for op in ("sin", "Tensor.lerp_"))

@@ -97,6 +97,7 @@ def test_views() -> None:
         ({"closures": (*GOOD.closures, Closure("q", "g", (("op", Ref("nope")), ("k", 1))))},
          "closure q: nothing is called nope"),
         ({"options": RunOptions(fullgraph=1)}, "option fullgraph: 1 is not True or False"),  # type: ignore[arg-type]
+        ({"options": RunOptions(expects_error=1)}, "option expects_error: 1 is not True or False"),  # type: ignore[arg-type]
         ({"options": RunOptions(dynamic=0)}, "option dynamic: 0 is not True, False or None"),  # type: ignore[arg-type]
         ({"options": RunOptions(autocast="half")}, "option autocast: 'half' is not a dtype"),
         ({"options": RunOptions(mode=1)}, "option mode: 1 is not a string"),  # type: ignore[arg-type]

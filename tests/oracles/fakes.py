@@ -16,6 +16,8 @@ class FakeTools:
         self._fake, self._reconfigured, self._again, self._others = fake, reconfigured, again, others or {}
         self.float64_problem = "" if float64 else "not in this test"
         self.reasons: list[str] = []
+        self.notes: list[str] = []
+        self.instability = None
 
     def rerun(self):
         return self._rerun or self.reference
@@ -36,13 +38,19 @@ class FakeTools:
         return self._fake
 
     def reconfigured(self, config):
-        return self._reconfigured or self.reference
+        return self._reconfigured
 
     def again(self):
         return self._again or self.reference
 
     def other(self, source):
         return self._others.get(source) or Trial(self.reference, self.reference, self)
+
+    def harmless(self, run):
+        return isinstance(run.error, MemoryError)
+
+    def note(self, text):
+        self.notes.append(text)
 
     def unstable(self, reason):
         self.reasons.append(reason)

@@ -102,3 +102,31 @@ def test_states_carry_taint():
 
     found = taint(build(body, states=(State("log", "list"),)), BOOK)
     assert found.states == ["log"] and found.outputs == [[0, 0]]
+
+
+BOOLS = tensor("bool", (4,))
+
+
+class Compares(Types):
+    """`gt` and `Tensor.bool` give truth values."""
+
+    def infer(self, op, args, kwargs):
+        return Inferred(BOOLS, None, (None,)) if op in ("gt", "Tensor.bool") else super().infer(op, args, kwargs)
+
+
+def test_truth_values_of_rounded_floats_are_not_compared():
+    book = SimpleNamespace(rules={**BOOK.rules, **{
+        "gt": SimpleNamespace(tags=frozenset({"exact", "discontinuous"})),
+        "Tensor.bool": SimpleNamespace(tags=frozenset({"discontinuous"})),
+        "sin": SimpleNamespace(tags=frozenset()),
+    }})  # fmt: skip
+    b = Builder(Compares())
+    b.add_input(InputSpec("x", F))
+    b.add_call(Call("f", (Ref("x"),)))
+    f = b.function("f", [("x", F)])
+    x = f.node("x")
+    seen = f.op("Tensor.view", (x, (4,)))
+    rounded = f.op("Tensor.view", (f.op("sin", (x,)), (4,)))
+    exact = (f.op("gt", (seen, 0)), f.op("Tensor.bool", (x,)))
+    f.returns((*exact, f.op("gt", (rounded, 0)), f.op("Tensor.bool", (rounded,))))
+    assert taint(b.build(), book).outputs == [[0, 2], [0, 3]]

@@ -109,8 +109,8 @@ def test_bisection_asks_for_what_was_seen_and_reads_the_answer() -> None:
 
     def answer(job: Job) -> Outcome:
         asked.append(job)
-        report = {"backend": "inductor", "subsystem": "lowerings", "count": 3, "info": "minimum_1", "trials": 9, "other": 0}
-        return Outcome(job.id, "ok", report=report)
+        report = {"backend": "inductor", "subsystem": "lowerings", "count": 3, "info": "minimum_1"}
+        return Outcome(job.id, "ok", report={**report, "trials": 9, "other": 0})
 
     found = bisect(runner(answer), JOB, [CRASH])
     assert asked[0].tier == "bisect"

@@ -13,8 +13,8 @@ from fuzzgraph.errors import FuzzgraphError
 from fuzzgraph.execution.protocol import Outcome
 from fuzzgraph.ir.program import Program
 from fuzzgraph.ir.text import format, parse
-from fuzzgraph.triage import pipeline, record, verify
-from fuzzgraph.triage.ablation import FAILS, GONE, NOT_HERE, Setting, ablate
+from fuzzgraph.triage import pipeline, record, steps, verify
+from fuzzgraph.triage.ablation import FAILS, GONE, NOT_HERE, SETTINGS, Setting, ablate
 from fuzzgraph.triage.bisection import bisect
 from fuzzgraph.triage.folder import Discovery, files
 from fuzzgraph.triage.ladder import find_rung
@@ -100,7 +100,9 @@ def found_by_a_campaign(folder: Path, program: Program, outcome: Outcome) -> Pat
     return path
 
 
-def test_from_a_finding_to_a_report(workshop: Workshop, tmp_path: Path) -> None:
+def test_from_a_finding_to_a_report(workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # All of them take half a minute.
+    monkeypatch.setattr(steps, "settings_for", lambda rung: SETTINGS[:2])
     program = parse(SHORT)
     path = found_by_a_campaign(tmp_path, program, workshop.run_programs([program], "inductor", [])[0])
     said: list[str] = []

@@ -42,6 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--timeout", type=float, metavar="S", help="seconds for one program (default: 30)")
     what.add_argument("--generate-share", type=float, metavar="P", help="share of programs made afresh (default: 0.45)")
     what.add_argument("--compare-share", type=float, metavar="P", help="share of CPU for judging (default: 0.4)")
+    what.add_argument(
+        "--oracles", metavar="NAMES",
+        help="oracles to ask, as value,metadata,crash (default: all; guard and equivalence of a share of the programs)",
+    )  # fmt: skip
+    what.add_argument(
+        "--expensive-share", type=float, metavar="P", help="that share of the compared programs (default: 0.1)"
+    )
     what.add_argument("--batch", type=int, metavar="K", help="programs that share a process for coverage (default: 8)")
     what.add_argument("--features-off", action="append", metavar="SPACE", help="feature space that feedback ignores")
     what.add_argument("--llm-model", metavar="NAME", help="ask this model for variants of entries")
@@ -80,6 +87,8 @@ def options(args: argparse.Namespace) -> Config:
         value = getattr(args, field.name, None)
         if value is not None:
             values[field.name] = tuple(value) if isinstance(value, list) else value
+    if isinstance(values.get("oracles"), str):
+        values["oracles"] = config.split_oracles(values["oracles"])
     if isinstance(values.get("time"), str):
         values["time"] = config.parse_duration(values["time"])
     if values.get("deterministic") and "jobs" not in vars(args):

@@ -20,20 +20,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", metavar="NAME", help="compiler configuration (default: the finding's)")
     parser.add_argument("--preload", action="append", metavar="FILE", help="Python file that the process runs first")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="limit for one program (default: 60)")
+    parser.add_argument("--oracles", metavar="NAMES", help="those to ask, as value,metadata,crash (default: all)")
     parser.add_argument("--json", action="store_true", help="print one JSON object a program")
 
 
 def run(args: argparse.Namespace) -> int:
     from contextlib import ExitStack
 
-    from fuzzgraph.campaign import environment, replay
+    from fuzzgraph import oracles
+    from fuzzgraph.campaign import config, environment, replay
     from fuzzgraph.cli._programs import load
 
+    asked = oracles.names() if args.oracles is None else config.split_oracles(args.oracles)
     environment.check_torch()
     environment.check_compiler()
     failed = False
     with ExitStack() as stack:
-        bench = stack.enter_context(replay.Bench(args.target, args.preload, args.timeout))
+        bench = stack.enter_context(replay.Bench(args.target, args.preload, args.timeout, oracles=asked))
         named = [each for name in args.programs for each in load(name, args.corpus, bench.infer)]
         for each in named:
             job, outcome = bench.run(each.name, each.program, each.settings)
@@ -52,6 +55,7 @@ def as_text(name: str, job: Job, outcome: Outcome) -> str:
     for failure in outcome.failures:
         if failure.oracle not in job.plans:
             lines.append(f"  {failure.oracle:<12}FAIL  {said(failure)}")
+    lines += [f"  note: {note}" for note in outcome.notes]
     if outcome.error is not None and not outcome.failures:
         lines.append(f"  {outcome.error.type}: {outcome.error.message}")
     return "\n".join(lines)
@@ -59,7 +63,8 @@ def as_text(name: str, job: Job, outcome: Outcome) -> str:
 
 def said(failure: Failure) -> str:
     what = f"{failure.exc_type}: {failure.message}" if failure.exc_type else failure.message
-    return f"{failure.kind} ({failure.stage}): {what}"
+    where = f" in the variant {failure.variant!r}" if failure.variant else ""
+    return f"{failure.kind} ({failure.stage}){where}: {what}"
 
 
 def verdict_without(outcome: Outcome) -> str:
@@ -81,6 +86,7 @@ def as_json(name: str, job: Job, outcome: Outcome) -> dict[str, Any]:
             oracle: "fail" if any(f.oracle == oracle for f in outcome.failures) else verdict_without(outcome).split()[0]
             for oracle in job.plans
         },
+        "notes": list(outcome.notes),
         "failures": [failure.__dict__ for failure in outcome.failures],
         "error": None if outcome.error is None else {"type": outcome.error.type, "message": outcome.error.message},
         "output": outcome.output,

@@ -22,6 +22,8 @@ from .simplify_values import complexity
 LISTED = 8
 # Elements of a storage, at most, in which those that matter are looked for.
 STORAGE = 64
+# Into so many parts, at most, it is cut to find them.
+PARTS = 8
 
 
 @reducer("shrink_data", order=150)
@@ -31,7 +33,7 @@ class ShrinkData:
         for spec in (*program.inputs, *program.constants):
             if spec.view_of is not None or DTYPES[spec.type.dtype].kind == "complex":
                 continue
-            tries = _elements(spec) if spec.values.kind == "data" else _written_out(spec)
+            tries = _elements(spec) if spec.values.kind in ("data", "full") else _written_out(spec)
             found += [
                 Change(place, f"{spec.name}: {how}", partial(_set, spec.name, values), joint=False)
                 for place, how, values in tries
@@ -46,34 +48,41 @@ def _written_out(spec: InputSpec) -> list[tuple[str, str, Values]]:
         return []
     elements = storage(spec, size)
     found = []
-    for count in (1, 2, 3, 4):
+    for count in (1, 2, 4):
         if count <= size:
-            for some in dict.fromkeys((tuple(map(rounded, elements[:count])), tuple(elements[:count]))):
-                found.append((spec.name, f"{list(some)} over and over", Values("data", some)))
+            some = tuple(map(rounded, elements[:count]))
+            found.append((spec.name, f"{list(some)} over and over", listed(some)))
     parts = 2
-    while size // parts:
+    while size // parts and parts <= PARTS:
         width = -(-size // parts)
         for low in range(0, size, width):
             kept = tuple(e if low <= i < low + width else 0 for i, e in enumerate(elements))
             if sum(map(bool, kept)) <= LISTED:
-                found.append((spec.name, f"zeros but for {low} to {low + width - 1}", Values("data", kept)))
+                found.append((spec.name, f"zeros but for {low} to {low + width - 1}", listed(kept)))
         parts *= 2
     if size <= LISTED:
-        found.append((spec.name, "written out", Values("data", tuple(elements))))
+        found.append((spec.name, "written out", listed(tuple(elements))))
     return found
 
 
 def _elements(spec: InputSpec) -> list[tuple[str, str, Values]]:
     """Simpler lists than the one that there is."""
     values = spec.values.params
+    if spec.values.kind == "full" and values in ((), (0,), (1,)):
+        return []
     found = []
     if len(values) > 1:
-        found += [(spec.name, f"the first {n} elements", values[:n]) for n in dict.fromkeys((1, len(values) // 2)) if n]
-        found.append((spec.name, "one element less", values[:-1]))
+        counts = dict.fromkeys((1, len(values) // 2, len(values) - 1))
+        found += [(spec.name, f"the first {n} elements", values[:n]) for n in counts]
     for i, value in enumerate(values):
         for new in _simpler(value):
             found.append((f"{spec.name}[{i}]", f"{new} for {value}", (*values[:i], new, *values[i + 1 :])))
-    return [(place, how, Values("data", params)) for place, how, params in found]
+    return [(place, how, listed(params)) for place, how, params in found]
+
+
+def listed(params: tuple[Any, ...]) -> Values:
+    """These elements over and over."""
+    return Values("full", params[:1]) if len(set(map(repr, params))) == 1 else Values("data", params)
 
 
 def _simpler(value: Any) -> list[Any]:
