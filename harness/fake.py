@@ -50,7 +50,8 @@ class Faker(Transplant):
     def module(self, module: torch.nn.Module) -> torch.nn.Module:
         for part in module.modules():
             for name, value in part._parameters.items():
-                part._parameters[name] = value and torch.nn.Parameter(self.tensor(value), value.requires_grad)
+                if value is not None:
+                    part._parameters[name] = torch.nn.Parameter(self.tensor(value.detach()), value.requires_grad)
             for name, value in part._buffers.items():
                 part._buffers[name] = self.value(value)
         return module

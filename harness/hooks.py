@@ -21,6 +21,7 @@ class Hooks:
     quiet_dynamo: dict[str, Any] = field(default_factory=dict)  # settings that cost time and change nothing else
     emulate_casts: bool = False
     kernel_command: Callable[[], str] | None = None  # Inductor's command line for a CPU kernel
+    bisector: Any = None  # torch's CompilerBisector
     notices: list[str] = field(default_factory=list)
 
     def find(self, module: str, name: str, without: str) -> Any:
@@ -51,6 +52,9 @@ def probe() -> Hooks:
     guards = "torch._dynamo.guards"
     if hooks.find(guards, "profile_guard_manager", "the cover tier is 12 % slower") is not None:
         hooks.guard_profiler = (importlib.import_module(guards), "profile_guard_manager")
+    without = "findings are not bisected to a subsystem and a pass"
+    if hooks.find("torch._inductor.compiler_bisector", "CompilerBisector.do_bisect", without) is not None:
+        hooks.bisector = importlib.import_module("torch._inductor.compiler_bisector").CompilerBisector
     _settings(hooks)
     return hooks
 

@@ -35,6 +35,8 @@ class Float64Mode(TorchFunctionMode):
         if hasattr(tensor, "cfloat"):
             self.methods[tensor.cfloat] = tensor.cdouble
         self.bitcasts = (tensor.view, tensor.view_as, torch.view_copy)
+        self.random = (torch.rand, torch.randn, torch.rand_like, torch.randn_like)
+        self.fillers = (tensor.uniform_, tensor.normal_, tensor.exponential_, tensor.log_normal_, tensor.cauchy_)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -42,9 +44,33 @@ class Float64Mode(TorchFunctionMode):
             func = self.methods[func]
         if func in self.bitcasts and any(isinstance(a, torch.dtype) for a in (*args[1:], *kwargs.values())):
             raise CannotUpcast("the program reinterprets bits")
+        if func in self.random and kwargs.get("dtype") != torch.float64 and "out" not in kwargs:
+            return _drawn(func, args, kwargs)
+        if func in self.fillers and args[0].dtype == torch.float64:
+            return args[0].copy_(func(torch.empty_like(args[0], dtype=torch.float32), *args[1:], **kwargs))
+        if getattr(func, "__module__", "") == "torch.nn.init":  # it draws inside, where this mode is off
+            return _initialized(func, args, kwargs)
         args = [_up(a) for a in args]
         kwargs = {k: _up(v) for k, v in kwargs.items()}
         return func(*args, **kwargs)
+
+
+def _initialized(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of torch.nn.init, which fills a tensor: with what it would fill the plain run's with."""
+    tensor = kwargs["tensor"] if "tensor" in kwargs else args[0]
+    if tensor.dtype != torch.float64:
+        return func(*args, **kwargs)
+    narrow = torch.empty_like(tensor, dtype=torch.float32, requires_grad=False)
+    func(*([narrow, *args[1:]] if args else []), **{k: narrow if v is tensor else v for k, v in kwargs.items()})
+    with torch.no_grad():
+        return tensor.copy_(narrow)
+
+
+def _drawn(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
+    """The very numbers that the program would draw: a generator gives others for float64."""
+    given = {k: v for k, v in kwargs.items() if k not in ("dtype", "requires_grad")}
+    made = func(*args, dtype=kwargs.get("dtype") or torch.float32, **given)
+    return made.to(_UP.get(made.dtype, made.dtype)).requires_grad_(kwargs.get("requires_grad", False))
 
 
 def _up(value: Any) -> Any:
@@ -73,12 +99,14 @@ def float64_variant() -> Variant:
 
 
 def perturbing_variant(seed: int) -> Variant:
-    """Floats of inputs and constants, and results of operators, moved by one ulp up or down at random."""
+    """Inputs, and results of operators, moved by one ulp up or down at random. Inputs of half precision stay: their
+    ulp is far more than what computing with them in another order makes."""
     generator = torch.Generator("cpu").manual_seed(seed)
 
     def prepare(namespace: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         for tensor in _tensors(inputs):
-            jitter(tensor, generator)
+            if tensor.dtype not in (torch.float16, torch.bfloat16):
+                jitter(tensor, generator)
         return inputs
 
     return Variant(prepare=prepare, around=[lambda: PerturbingMode(generator)])
@@ -86,7 +114,7 @@ def perturbing_variant(seed: int) -> Variant:
 
 class PerturbingMode(TorchDispatchMode):
     """Moves what operators compute by an ulp, as another order of operations would. Views and in-place results are
-    left alone: moving those would write to other values."""
+    left alone: moving those would write to other values. So are random numbers, which nobody computes."""
 
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__()
@@ -94,7 +122,8 @@ class PerturbingMode(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
-        if all(r.alias_info is None for r in func._schema.returns):
+        drawn = torch.Tag.nondeterministic_seeded in func.tags
+        if not drawn and all(r.alias_info is None for r in func._schema.returns):
             for tensor in _tensors(result):
                 jitter(tensor, self.generator)
         return result

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import os
 import random
 import sys
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -40,11 +41,17 @@ class Loaded:
     source: str
     options: dict[str, Any]
     device: str = "cpu"
+    # Namespaces that it made, the first one only: for sources that cannot be executed twice in a process.
+    first: list[dict[str, Any]] = field(default_factory=list)
 
     @staticmethod
     def of(source: str, options: dict[str, Any], device: str = "cpu") -> Loaded:
-        """Raises SyntaxError where the source is no Python."""
-        return Loaded(compile(source, FILE, "exec", dont_inherit=True), source, options, device)
+        """`options["file"]`: where the source is from, a path. Raises SyntaxError where the source is no Python."""
+        return Loaded(compile(source, options.get("file") or FILE, "exec", dont_inherit=True), source, options, device)
+
+    def under(self, config: dict[str, Any]) -> Loaded:
+        """The same with other config patches."""
+        return replace(self, options={**self.options, "config": config})
 
 
 @dataclass
@@ -60,19 +67,23 @@ class Variant:
     autocast: bool = True
 
 
-def identity(function):
+def identity(function, **_):
     return function
 
 
 def run_once(loaded: Loaded, wrap: Callable[[Any], Any], variant: Variant | None = None) -> Run:
     """Execute the source anew (functions, constants and states are fresh) and record. What the program raises is in
-    `Run.error`; SystemExit and the cover tier's Stop pass."""
+    `Run.error`; SystemExit and the cover tier's Stop pass.
+
+    A source of another origin names its parts `fuzzgraph_make_inputs`, ...; it may say `fuzzgraph_config` (patches that
+    the job's go before) and do its own backward, after which `fuzzgraph_gradients()` tells what that left.
+    """
     variant = variant or Variant()
     run = Run()
     try:
         namespace = _namespace(loaded)
         _seed()
-        inputs = namespace["make_inputs"]()
+        inputs = _part(namespace, "make_inputs")()
         if loaded.device != "cpu":
             inputs = Mover(loaded.device).everything(namespace, inputs)
         if variant.prepare is not None:
@@ -82,14 +93,19 @@ def run_once(loaded: Loaded, wrap: Callable[[Any], Any], variant: Variant | None
         with contextlib.ExitStack() as stack:
             for enter in variant.around:
                 stack.enter_context(enter())
+            stack.enter_context(_own_config(namespace.get("fuzzgraph_config", {}), loaded.options))
             with _placed(loaded.device), _modes(loaded.options, loaded.device, variant.autocast):
-                run.results = list(namespace["run"](wrap, inputs))
+                run.began = True
+                run.results = list(_part(namespace, "run")(wrap, inputs))
             if loaded.options.get("grad"):
                 backward(run.results)
                 tensors = {name: t for name, t in inputs.items() if isinstance(t, torch.Tensor)}
                 run.gradients = {name: t.grad for name, t in tensors.items() if t.requires_grad and t.is_leaf}
-            if "get_states" in namespace:
-                run.states = namespace["get_states"]()
+            elif "fuzzgraph_gradients" in namespace:
+                run.gradients = namespace["fuzzgraph_gradients"]()
+            get_states = _part(namespace, "get_states")
+            if get_states is not None:
+                run.states = get_states()
     except (SystemExit, Stop):
         raise
     except BaseException as e:  # a program may raise anything; nobody types a Ctrl-C into a child
@@ -97,13 +113,35 @@ def run_once(loaded: Loaded, wrap: Callable[[Any], Any], variant: Variant | None
     return run
 
 
+def _part(namespace: dict[str, Any], name: str) -> Any:
+    """A part of the program; None where it has none of that name."""
+    return namespace.get(f"fuzzgraph_{name}") or namespace.get(name)
+
+
 def _namespace(loaded: Loaded) -> dict[str, Any]:
-    """The module that the source makes, where Dynamo and tracebacks find it."""
+    """The module that the source makes, where Dynamo and tracebacks find it.
+
+    A source that cannot be executed twice (it registers an operator) lends the namespace of its first execution.
+    """
+    file = loaded.options.get("file") or FILE
     module = types.ModuleType(MODULE)
-    module.__file__ = FILE
+    module.__file__ = file
+    before = sys.modules.get(MODULE)
     sys.modules[MODULE] = module
-    linecache.cache[FILE] = (len(loaded.source), None, loaded.source.splitlines(keepends=True), FILE)
-    exec(loaded.code, module.__dict__)
+    linecache.cache[file] = (len(loaded.source), None, loaded.source.splitlines(keepends=True), file)
+    if loaded.options.get("file"):
+        folder = os.path.dirname(file)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+    try:
+        exec(loaded.code, module.__dict__)
+    except Exception:
+        if not loaded.first or before is None:
+            raise
+        sys.modules[MODULE] = before
+        return loaded.first[0]
+    if not loaded.first:
+        loaded.first.append(module.__dict__)
     return module.__dict__
 
 
@@ -168,14 +206,24 @@ def patched(config: dict[str, Any]) -> Iterator[None]:
 
     Raises OptionError for a setting that this torch does not have.
     """
+    # verbose keeps the frames that Dynamo strips from exceptions; signatures need them.
+    with _patches({"inductor.fallback_random": True, "dynamo.verbose": True, **config}):
+        yield
+
+
+def _own_config(config: dict[str, Any], options: dict[str, Any]) -> contextlib.AbstractContextManager[None]:
+    """What a program says of settings that its job leaves open."""
+    return _patches({k: v for k, v in config.items() if k not in (options.get("config") or {})})
+
+
+@contextlib.contextmanager
+def _patches(config: dict[str, Any]) -> Iterator[None]:
+    """Raises OptionError for a setting that this torch does not have."""
     import torch._dynamo.config
     import torch._functorch.config
     import torch._inductor.config
 
-    # verbose keeps the frames that Dynamo strips from exceptions; signatures need them.
-    by_module: dict[str, dict[str, Any]] = {
-        "inductor": {"fallback_random": True}, "dynamo": {"verbose": True}, "functorch": {},
-    }  # fmt: skip
+    by_module: dict[str, dict[str, Any]] = {"inductor": {}, "dynamo": {}, "functorch": {}}
     modules = {
         "inductor": torch._inductor.config, "dynamo": torch._dynamo.config, "functorch": torch._functorch.config,
     }  # fmt: skip

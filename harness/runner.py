@@ -43,7 +43,7 @@ def execute(job: Job, enter: Callable[[str], None], context: Context) -> Outcome
         return Outcome(job.id, "invalid", "load", error=error_info(e))
     enter("reference")
     reference = run_once(loaded, identity)
-    if reference.error is not None and not (job.expects_error and _may_be_missed(reference.error)):
+    if reference.error is not None and not (job.expects_error and _may_be_missed(reference)):
         return _refused(job, reference.error)
     enter("subject")
     subject = Subject(job, loaded, target, context)
@@ -91,7 +91,7 @@ class Subject:
             stack.enter_context(patched(config))
             if self.job.tier == "cover":
                 stack.enter_context(no_compiler(self.context.hooks, self.context.kernels))
-            return run_once(self.loaded, self.target.wrap(kwargs))
+            return run_once(self.loaded.under(config), self.target.wrap(kwargs))
 
 
 def _refused(job: Job, error: BaseException) -> Outcome:
@@ -100,18 +100,20 @@ def _refused(job: Job, error: BaseException) -> Outcome:
     return Outcome(job.id, status, "reference", error=error_info(error))
 
 
-def _may_be_missed(error: BaseException) -> bool:
-    return isinstance(error, Exception) and not is_out_of_memory(error)
+def _may_be_missed(reference: Run) -> bool:
+    """Whether it is the calls that raised, rather than what prepares them."""
+    error = reference.error
+    return reference.began and isinstance(error, Exception) and not is_out_of_memory(error)
 
 
 def _missed(job: Job, reference: Run, run: Run, tools: Tools) -> Outcome:
     """The reference raised, as it should: so must the subject."""
     assert reference.error is not None
-    failures = missed_error.judge({}, reference, run, tools)
+    failures = missed_error.judge(job.plans.get("missed_error") or {}, reference, run, tools)
     error = error_info(run.error if run.error is not None and failures else reference.error)
     if failures:
-        return Outcome(job.id, "failure", failures[0].stage, tuple(failures), error=error)
-    return Outcome(job.id, "invalid", "reference", error=error)
+        return Outcome(job.id, "failure", failures[0].stage, tuple(failures), error=error, missed=True)
+    return Outcome(job.id, "invalid", "reference", error=error, missed=True)
 
 
 def _exit(job: Job, error: SystemExit) -> Outcome:

@@ -74,6 +74,9 @@ class Tools:
         return self._runs[key]
 
     def _float64(self) -> Run | None:
+        if self._loaded.options.get("float64") is False:
+            self.float64_problem = "the program says that it has none"
+            return None
         run = run_once(self._loaded, identity, float64_variant())
         if run.error is not None:
             self.float64_problem = f"{type(run.error).__name__}: {str(run.error)[:200]}"

@@ -56,8 +56,12 @@ class Transplant:
                 value[key] = self.value(value[key])
         elif isinstance(value, types.FunctionType):
             for cell in value.__closure__ or ():
-                if cell.cell_contents is not value:
-                    cell.cell_contents = self.value(cell.cell_contents)
+                try:
+                    held = cell.cell_contents
+                except ValueError:  # nothing is bound yet
+                    continue
+                if held is not value:
+                    cell.cell_contents = self.value(held)
         elif isinstance(value, types.ModuleType | type):
             return
         elif hasattr(value, "__dict__"):

@@ -24,6 +24,7 @@ ORDER = [
     ["minimize"],
     ["corpus"],
     ["triage"],
+    ["check"],
     ["campaign"],
     ["experiment"],
     ["report"],

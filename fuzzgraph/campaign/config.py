@@ -37,6 +37,7 @@ class Config:
     target: str = "inductor"
     preload: tuple[str, ...] = ()
     plugin: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
     stop_on: str = ""
     generate_share: float = 0.45
     compare_share: float = 0.4
@@ -148,7 +149,7 @@ def checked(config: Config) -> Config:
         raise UsageError("must be above 0", where="--timeout")
     if config.deterministic and config.jobs != 1:
         raise UsageError("--deterministic needs --jobs 1", where="--jobs")
-    for name in ("preload", "seeds"):
+    for name in ("preload", "seeds", "known"):
         for path in getattr(config, name):
             if not Path(path).exists():
                 raise UsageError("no such file or directory", where=f"--{name} {path}")

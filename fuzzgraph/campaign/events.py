@@ -76,6 +76,14 @@ class FindingSeen:
 
 
 @dataclass(frozen=True)
+class KnownSeen:
+    """A failure that is a known issue's: counted, not reported."""
+
+    issue: str
+    task: Task
+
+
+@dataclass(frozen=True)
 class Unconfirmed:
     """A failure that did not come again in a fresh process."""
 
@@ -109,7 +117,7 @@ class Stopped:
 
 
 Event = (
-    Started | Attempted | Dropped | Executed | Waiting | EntryAdded | FindingSeen | Unconfirmed
+    Started | Attempted | Dropped | Executed | Waiting | EntryAdded | FindingSeen | KnownSeen | Unconfirmed
     | Checkpoint | Tick | Stopped
 )
 Subscriber = Callable[[Event], None]

@@ -12,10 +12,11 @@ from fuzzgraph.execution.protocol import Outcome
 from fuzzgraph.feedback.encode import Ids
 from fuzzgraph.feedback.features import Interner
 from fuzzgraph.feedback.novelty import Novelty
+from fuzzgraph.triage.known import KnownIssues
 from fuzzgraph.triage.signature import Signature, signatures
 
 from .clock import Clock
-from .events import Bus, EntryAdded, Executed, FindingSeen, Unconfirmed, Waiting
+from .events import Bus, EntryAdded, Executed, FindingSeen, KnownSeen, Unconfirmed, Waiting
 from .library import Library
 from .supply import Supply
 from .task import Task
@@ -61,12 +62,14 @@ class Judge:
     clock: Clock
     deterministic: bool
     versions: Callable[[], dict[str, str]]
+    issues: KnownIssues = field(default_factory=KnownIssues)
 
     def take(self, task: Task, outcome: Outcome) -> Task | None:
         with self.clock.section("feedback"):
             ids = self.interner.ids(outcome.features) if outcome.valid else self.interner.ids({})
             new = int(self.novelty.see(ids).size)
-            found = signatures(outcome.failures, task.program)
+            filed = [(f, self.issues.find(f, task.program)) for f in outcome.failures]
+            found = signatures([f for f, issue in filed if issue is None], task.program)
         if task.purpose == "cover":
             following = self._cover(task, outcome, new, found)
         elif task.purpose == "compare":
@@ -75,6 +78,9 @@ class Judge:
             following = None
             self._confirm(task, outcome, found)
         self.bus.publish(Executed(task, outcome, new, final=following is None))
+        for name in sorted({issue.name for _, issue in filed if issue is not None}):
+            if following is None or task.purpose != "cover":
+                self.bus.publish(KnownSeen(name, task))
         keep = outcome.status in ("ok", "unstable") and not task.program.options.expects_error
         if task.purpose == "compare" and keep:
             self._keep(task, outcome, ids)
@@ -88,7 +94,7 @@ class Judge:
         self.spending.spent("cover", outcome.cpu)
         known = all(s.text in self.findings.known for s in found)
         suspects = tuple(s.text for s in found)
-        if not outcome.valid:
+        if not outcome.valid or (outcome.failures and not found):  # no judge, or nothing but known issues
             return None
         purpose = after_cover(outcome.status, new, suspects, known, self.spending.sample())
         if purpose is None:

@@ -95,7 +95,7 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
             makers=makers,
             seeds=seeds,
             format=format,
-            reproducer=Reproducer(book, variants.program_of),
+            reproducer=Reproducer(book, variants.program_of, config.target),
             known=known,
             versions=executor.versions,
             llm_stats=lambda: None if proposer is None else proposer.stats(),
@@ -191,31 +191,16 @@ class Reproducer:
 
     book: Any
     variant: Callable[[Program, str], Program] | None = None
+    target: str = "inductor"
 
     def __call__(self, task: Task, outcome: Outcome, title: str) -> str:
-        from fuzzgraph import oracles
-        from fuzzgraph.render.standalone import standalone
+        from fuzzgraph.triage.reproducer import script
 
         program = task.program
         key = outcome.failures[0].variant if outcome.failures else ""
         if key and self.variant is not None:
             program = self.variant(program, key)
-        crash = all(failure.oracle == "crash" for failure in outcome.failures)
-        plans = oracles.plan_all(program, self.book)
-        zero_sign = any(failure.kind == "zero_sign" for failure in outcome.failures)
-        return standalone(
-            program, self.book, title=title, crash=crash, zero_sign=zero_sign, ignore=ignored(plans)
-        )
-
-
-def ignored(plans: dict[str, Any]) -> list[list[str | int]]:
-    """What the oracles leave out, by the paths of a reproducer."""
-    paths: list[list[str | int]] = []
-    for plan in plans.values():
-        paths += [["results", *path] for path in plan.get("outputs", ())]
-        paths += [[kind, name] for kind in ("inputs", "states") for name in plan.get(kind, ())]
-        paths += [] if plan.get("gradients", True) else [["gradients"]]
-    return [path for i, path in enumerate(paths) if path not in paths[:i]]
+        return script(program, self.book, outcome.failures, title=title, target=self.target)
 
 
 def job_options(options: RunOptions) -> dict[str, Any]:

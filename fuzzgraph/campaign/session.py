@@ -22,6 +22,7 @@ from fuzzgraph.feedback.features import Interner
 from fuzzgraph.feedback.novelty import Novelty
 from fuzzgraph.ir.hash import content_hash
 from fuzzgraph.rng import Streams
+from fuzzgraph.triage import known
 
 from . import config as options
 from . import parts
@@ -100,15 +101,15 @@ def _assemble(
     findings = Findings({finding.signature: finding for finding in store.findings()})
     judge = Judge(
         config.seed, interner, novelty, scheduler, library, supply, spending, findings, bus, clock,
-        config.deterministic, lambda: parts.versions,
+        config.deterministic, lambda: parts.versions, known.load([Path(p) for p in config.known]),
     )  # fmt: skip
     for entry in store.entries():
         judge.adopt(entry)
-    known = parts.known
-    known.update(store.hashes())
+    hashes = parts.known
+    hashes.update(store.hashes())
     queue = Backlog(from_payload(record.number, record.payload) for record in store.pending())
-    known.update(task.hash for task in queue)
-    supply.seeds.extend(seed for seed in parts.seeds if content_hash(seed.program) not in known)
+    hashes.update(task.hash for task in queue)
+    supply.seeds.extend(seed for seed in parts.seeds if content_hash(seed.program) not in hashes)
     mend_tree(store, parts.format_packed)
 
     processes = _adding(store.state("processes") or {}, parts.cpu)
@@ -125,7 +126,7 @@ def _assemble(
         bus.subscribe(display(tally, coverage))
     progress = Progress(**(store.state("progress") or {}))
     campaign = Campaign(
-        config, parts.executor, parts.make_job, supply, judge, bus, clock, progress, known, queue,
+        config, parts.executor, parts.make_job, supply, judge, bus, clock, progress, hashes, queue,
         lambda: {"llm": parts.llm_stats(), "processes": processes()},
     )  # fmt: skip
     return Session(directory, campaign, store, tally, log)

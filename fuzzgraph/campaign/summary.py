@@ -38,6 +38,7 @@ class Standing:
     findings: list[dict[str, Any]]
     finding_duplicates: int
     unconfirmed: int
+    known: dict[str, int]
     elapsed: float
     cpu: float
     next: int
@@ -94,6 +95,7 @@ def _read(directory: Path, store: Store) -> Standing:
         findings=[finding_row(directory, finding) for finding in store.findings()],
         finding_duplicates=int(counters.get("finding_duplicates", 0)),
         unconfirmed=int(counters.get("unconfirmed", 0)),
+        known={n.removeprefix("known/"): int(v) for n, v in counters.items() if n.startswith("known/")},
         elapsed=progress.get("elapsed", 0.0),
         cpu=progress.get("cpu", 0.0),
         next=progress.get("next", 0),
@@ -121,6 +123,8 @@ def text(standing: Standing) -> str:
         ("corpus", f"{s.entries:,} entries in {Path(s.directory) / tree.ENTRIES}"),
         ("findings", f"{len(s.findings)} (seen {s.finding_duplicates} times more)"),
     ]
+    if s.known:
+        rows.append(("known", ", ".join(f"{name} x{count}" for name, count in s.known.items())))
     if s.running is not None:
         rows.insert(0, ("running", f"process {s.running}"))
     lines = [f"  {name:<10}{value}" for name, value in rows]
@@ -134,7 +138,7 @@ def advice(standing: Standing) -> str:
     """What to do next."""
     if standing.findings:
         first = standing.findings[0]["path"]
-        return f"Next: python {first}/repro.py shows one; fuzzgraph run {first} replays it."
+        return f"Next: fuzzgraph triage {standing.directory} reports them; python {first}/repro.py shows one."
     return f"Next: fuzzgraph fuzz -o {standing.directory} --resume goes on from here."
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fuzzgraph.ir.program import op_of
 
-from .events import Attempted, Dropped, EntryAdded, Event, Executed, FindingSeen, Unconfirmed
+from .events import Attempted, Dropped, EntryAdded, Event, Executed, FindingSeen, KnownSeen, Unconfirmed
 from .task import Task
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Tally:
                 self.add("findings" if event.first else "finding_duplicates")
                 if event.first:
                     self._credit(event.task, "findings")
+            case KnownSeen():
+                self.add(f"known/{event.issue}")
             case Unconfirmed():
                 self.add("unconfirmed")
 

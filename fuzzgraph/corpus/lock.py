@@ -10,10 +10,11 @@ from fuzzgraph.errors import StoreError
 
 
 class DirectoryLock:
-    """Holds `DIR/lock` until `release` or the end of the process, however it ends (flock, not a pid file)."""
+    """Holds `DIR/lock` (or another `name`, for what else is done one at a time) until `release` or the end of the
+    process, however it ends (flock, not a pid file)."""
 
-    def __init__(self, directory: Path) -> None:
-        self.path = directory / "lock"
+    def __init__(self, directory: Path, name: str = "lock", what: str = "a campaign") -> None:
+        self.path, self.what = directory / name, what
         self._file: int | None = None
 
     def acquire(self) -> None:
@@ -25,7 +26,7 @@ class DirectoryLock:
             holder = os.read(file, 32).decode(errors="replace").strip() or "unknown"
             os.close(file)
             raise StoreError(
-                f"a campaign is running in this directory (process {holder})",
+                f"{self.what} is running in this directory (process {holder})",
                 where=str(self.path.parent),
                 hint="stop it first, or use another directory",
             ) from None

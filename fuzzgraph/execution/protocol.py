@@ -19,7 +19,7 @@ __all__ = [
     "write_frame",
 ]  # fmt: skip
 
-TIERS = ("cover", "compare")
+TIERS = ("cover", "compare", "bisect")
 STATUSES = ("ok", "invalid", "unstable", "failure", "timeout", "signal", "exit", "memory", "lost")
 DEATHS = ("timeout", "signal", "exit", "memory")
 
@@ -39,6 +39,7 @@ class Job:
     `coverage`: "" off, "novel" lines that neither import nor warm-up nor an earlier program of this child has hit
     (3 % of the Python time; exact but for the baseline where the batch is 1), "full" every line (55 %).
     `expects_error`: the reference may raise, and the subject must then raise too.
+    `bisect`, for the tier of that name: {"wanted": [[oracle, kind, exception type or ""], ...], "limit": seconds}.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Job:
     timeout: float = 60.0
     coverage: str = ""
     expects_error: bool = False
+    bisect: dict[str, Any] = field(default_factory=dict)
 
     def to_data(self) -> dict[str, Any]:
         return {**asdict(self), "options": _plain(self.options), "plans": _plain(self.plans)}
@@ -88,6 +90,7 @@ class Outcome:
     the signal's number or the exit status. `cpu` is CPU seconds, `cpu_below` the part of it that was spent in processes
     that this one waited for (the C++ compiler). `features` maps a key space to what its observer recorded: "line" ->
     {file: [lines]}, "counter" -> [names]. `position` counts the programs that the same child ran before.
+    `missed`: the reference raised as the job expects, and it was asked whether the subject raises too.
     `notes` is what oracles have to say that is no failure.
     `kernels` are the C++ sources of a program of the cover tier; the zygote holds them against the compiler's front
     end and takes them out.
@@ -107,7 +110,9 @@ class Outcome:
     position: int = 0
     cpu_below: float = 0.0
     kernels: tuple[str, ...] = ()
+    missed: bool = False
     notes: tuple[str, ...] = ()
+    report: dict[str, Any] = field(default_factory=dict)
 
     @property
     def lines(self) -> dict[str, list[int]]:

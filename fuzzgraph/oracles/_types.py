@@ -11,7 +11,8 @@ import torch
 
 @dataclass
 class Run:
-    """What one execution of a program left behind; `error` is set where it raised (the rest is then partial).
+    """What one execution of a program left behind; `error` is set where it raised (the rest is then partial). `began`:
+    whether it came as far as the program's calls.
 
     `results` has one item per call, `inputs` the input tensors after the run, `gradients` what backward left in
     them (None: no gradient), `states` what the program's `get_states()` said.
@@ -22,6 +23,7 @@ class Run:
     gradients: dict[str, torch.Tensor | None] = field(default_factory=dict)
     states: Any = None
     error: BaseException | None = None
+    began: bool = False
 
 
 @dataclass

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
-    """Nothing to choose. None for a program that is not meant to raise."""
+    """Nothing to choose. None for a program that is not meant to raise. (`exact` in a plan asks for the very type of
+    eager's exception: who catches that one lets a subclass through, but not one that the compiler wraps it in.)"""
     return {} if program.options.expects_error else None
 
 
@@ -31,12 +32,15 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
         text = f"eager raises {expected.__name__}: {str(reference.error)[:500]}"
         return [Failure("missed_error", "missed", "run", f"{expected.__name__} is not raised", text)]
     # The compiler wraps what an operator raised on fake tensors; what it quotes or chains counts.
-    chain = cause_chain(subject.error)
+    if plan.get("exact") and type(subject.error) is expected:
+        return []
+    chain = [] if plan.get("exact") else cause_chain(subject.error)
     if any(isinstance(e, expected) for e in chain):
         return []
     if any(f"{expected.__name__}(" in str(e) for e in chain):
         return []
     d = describe(subject.error)
-    detail = f"eager raises {expected.__name__}: {str(reference.error)[:300]}; compiled: {d.text[:500]}"
-    message = f"{expected.__name__} became {d.exc_type}"
+    became = type(subject.error).__name__ if plan.get("exact") else d.exc_type
+    detail = f"eager raises {expected.__name__}: {str(reference.error)[:300]}; compiled: {became}: {d.text[:500]}"
+    message = f"{expected.__name__} became {became}"
     return [Failure("missed_error", "error_type", d.stage, message, detail, d.frames, d.exc_type, d.causes)]

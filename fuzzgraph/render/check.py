@@ -60,6 +60,9 @@ def difference(eager, compiled, wide=None):
     minus = [(t == 0) & t.signbit() for t in (eager, compiled) if t.is_floating_point()]
     if minus and not torch.equal(*minus):
         return f"sign of zero: {minus[0].sum()} times -0.0 in eager, {minus[1].sum()} times in compiled"
+    bits = [(t.is_conj(), t.is_neg()) for t in (eager, compiled)]
+    if bits[0] != bits[1]:
+        return f"conj and neg bits: eager {bits[0]}, compiled {bits[1]}"
     strides = [[s for s, n in zip(t.stride(), t.shape) if n > 1] for t in (eager, compiled)]
     if strides[0] != strides[1] and eager.numel():
         return f"strides: eager {eager.stride()}, compiled {compiled.stride()}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ir.program import Program
@@ -11,6 +12,7 @@ from .contexts import compile_kwargs
 from .forms import Form, load_forms
 from .literals import literal
 from .module import module_parts
+from .unusual import MISSED, NAMES, fake_compare
 
 if TYPE_CHECKING:
     from ..grammar import RuleBook
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 Path = Sequence[str | int]
 
 _MODULES = {"inductor": "torch._inductor", "dynamo": "torch._dynamo", "functorch": "torch._functorch"}
+
+PARTS = ("results", "inputs", "gradients", "states", "structure", "memory")
 
 _TREE = ("keystr", "tree_leaves", "tree_leaves_with_path", "tree_structure")
 
@@ -30,7 +34,7 @@ _COMPARE = '''\
 def compare():
     eager = execute(lambda f: f)
 WIDE    compiled = execute(lambda f: torch.compile(ARGS))
-IGNORE    found = {k: difference(eager.get(k), compiled.get(k)LEAF) for k in {**eager, **compiled}}
+IGNORE    found = {k: difference(eager.get(k), compiled.get(k)LEAF) for k in {**eager, **compiled}ONLY}
     for name, text in found.items():
         if text:
             print(f"{name}: {text}")
@@ -39,42 +43,19 @@ IGNORE    found = {k: difference(eager.get(k), compiled.get(k)LEAF) for k in {**
 _MAIN = '''\
 if __name__ == "__main__":
     if sys.argv[1:] == ["eager"]:
-        execute(lambda f: f)
-    elif sys.argv[1:] == ["compiled"]:
+        EAGER
+    elif sys.argv[1:] == ["STEP"]:
         DO
     else:  # in children, which may crash or hang
-        for step, failed in ("eager", 125), ("compiled", 1):
+        for step, failed in ("eager", 125), ("STEP", 1):
             try:
                 status = subprocess.run([sys.executable, __file__, step], timeout=LIMIT).returncode
             except subprocess.TimeoutExpired:
-                status = "more than LIMIT s"
+                status = "more than LIMIT s"HANG
             if status:
                 print(f"{step}: exit status {status}")
                 sys.exit(failed)
-        print("eager and compiled agree")'''
-
-# For a program that is made to raise.
-_MISSED = """\
-def missed():
-    try:
-        execute(lambda f: f)
-    except Exception as error:
-        expected = error
-        print(f"eager: {type(error).__name__}: {error}")
-    else:
-        print("eager raises nothing")
-        sys.exit(125)
-    try:
-        execute(lambda f: torch.compile(ARGS))
-    except Exception as error:
-        print(f"compiled: {type(error).__name__}: {error}")
-        return not raises_alike(expected, error)
-    print("compiled raises nothing")
-    return True
-
-
-if __name__ == "__main__":
-    sys.exit(missed())"""
+        print("eager and STEP agree")'''
 
 # Their dtypes, shapes and strides are compared all the same.
 _IGNORE = """\
@@ -99,12 +80,17 @@ _BACKWARD = """\
         torch.autograd.backward(outputs, weights)"""
 
 _SEEN = """\
-    found = {keystr(path): leaf for path, leaf in tree_leaves_with_path(seen)}
+    found = {keystr(path): leaf for path, leaf in tree_leaves_with_path(seen)}"""
+
+# Tensors that share memory, and how many bytes after the first each begins.
+_MEMORY = """\
     memory = {}
     for name, value in found.items():
-        if isinstance(value, torch.Tensor):
-            memory.setdefault(value.untyped_storage()._cdata, []).append(name)
-    return {**found, "structure": tree_structure(seen), "sharing of memory": [*memory.values()]}"""
+        if isinstance(value, torch.Tensor) and value.numel():
+            begin = value.storage_offset() * value.itemsize
+            memory.setdefault(value.untyped_storage()._cdata, []).append((name, begin))
+    groups = [group for group in memory.values() if len(group) > 1]
+    shared = [[(name, begin - group[0][1]) for name, begin in group] for group in groups]"""
 
 # For inputs that are dense and share nothing.
 _WIDE_INPUTS = """\
@@ -114,50 +100,93 @@ _WIDE_INPUTS = """\
         }"""
 
 
+@dataclass(frozen=True)
+class Checks:
+    """What a script compares. `parts`: of results, inputs, gradients, states, structure (containers and their types)
+    and memory (which tensors share it). Of tensors: `values` with dtypes and shapes, `layout` (strides, requires_grad),
+    `zero_sign` (-0.0 differs from 0.0), `bits` (conj and neg)."""
+
+    parts: tuple[str, ...] = PARTS
+    values: bool = True
+    layout: bool = True
+    zero_sign: bool = False
+    bits: bool = False
+
+    @property
+    def prefixes(self) -> str:
+        """Names of leaves that count, as source: a tuple's items."""
+        names = {"structure": "structure", "memory": "sharing of memory"}
+        return ", ".join(f'"{names.get(part, f"[{part!r}]")}"' for part in self.parts)
+
+
+ALL = Checks()
+
+
 def standalone(
     program: Program, book: RuleBook | None = None, *, title: str = "", details: str = "", crash: bool = False,
-    zero_sign: bool = False, ignore: Sequence[Path] = (), limit: int = 300,
-    forms: Mapping[str, Form] | None = None,
+    fake: bool = False, missed_error: bool = False, checks: Checks = ALL, ignore: Sequence[Path] = (),
+    limit: int = 300, hang: bool = True, backend: str = "", forms: Mapping[str, Form] | None = None,
 ) -> str:  # fmt: skip
     """A script that runs the program eagerly and compiled: the same functions as `render`, and a main.
 
-    It exits with 1 while the compiled run raises, dies, takes more than `limit` seconds or differs from eager in what
-    it prints, 0 when they agree, 125 when the eager run fails. With `crash` only that the compiled run gets through is
-    checked, which makes it much shorter; with `zero_sign` -0.0 differs from 0.0. `ignore` lists what may hold other
-    values, by paths such as ("results", 0, 1): call 0, second item; ("inputs", "x"), ("states", "log"),
-    ("gradients",). `title` and `details` become the docstring. Raises ProgramError as `render` does.
-
-    For a program that expects an error the status says that alone: 1 while the compiled run raises nothing or another
-    type of exception than eager, 0 when they agree, 125 when eager raises nothing.
+    It exits with 1 while the compiled run raises, dies, takes more than `limit` seconds (without `hang` that is 125) or
+    differs from eager in what it prints, 0 when they agree, 125 when the eager run fails. With `crash` only that the
+    compiled run gets through is checked, which makes it much shorter; for a program that expects an error (or with
+    `missed_error`) that it raises an exception of eager's type, 125 where eager raises nothing; with `fake` FakeTensors
+    are held against eager, and nothing is compiled. `checks` says what is compared. `ignore` lists what may hold other
+    values, by paths such as
+    ("results", 0, 1): call 0, second item; ("inputs", "x"), ("states", "log"), ("gradients",). `backend` is
+    torch.compile's, "" its default. `title` and `details` become the docstring. Raises ProgramError as `render` does.
     """
-    reserved = quote.names(check) | {"compare", "execute", "missed", "same", *_TREE}
+    reserved = quote.names(check) | {"compare", "execute", "same", *NAMES, *_TREE}
     parts = module_parts(program, book, load_forms() if forms is None else forms, reserved, options_in_run=True)
-    if program.options.expects_error:
-        parts += [_execute(program, False, True), quote.source("raises_alike", check)]
-        parts += [_MISSED.replace("ARGS", _arguments(program))]
-        header = _header(program, False, True).replace("import subprocess\n", "")
-        return _docstring(title, details) + header + "\n\n\n" + "\n\n\n".join(parts) + "\n"
-    wide = not crash and any(_narrow(s.type.dtype) for s in (*program.inputs, *program.constants))
-    if not crash:
-        parts += _judges(program, wide, zero_sign)
-    parts += [_execute(program, wide, crash)]
-    if not crash:
-        parts += [_compare(program, wide, ignore)]
-    do = f"execute(lambda f: torch.compile({_arguments(program)}))" if crash else "sys.exit(compare())"
-    parts += [_MAIN.replace("DO", do).replace("LIMIT", str(limit))]
-    header = _header(program, wide, crash)
-    return _docstring(title, details) + header + "\n\n\n" + "\n\n\n".join(parts) + "\n"
+    missed_error = missed_error or program.options.expects_error
+    short = crash or missed_error  # nothing is compared
+    narrow = any(_narrow(s.type.dtype) for s in (*program.inputs, *program.constants))
+    wide = narrow and checks.values and not (short or fake)
+    arguments = _arguments(program, backend)
+    main = {"EAGER": "execute(lambda f: f)", "STEP": "compiled", "DO": "sys.exit(compare())", "LIMIT": str(limit)}
+    main["HANG"] = "" if hang else "\n                failed = 125"
+    if fake:
+        parts += [fake_compare(program)]
+        main.update(EAGER="run(lambda f: f, make_inputs())", STEP="fake")
+    elif short:
+        parts += [_execute(program, wide, None)]
+        parts += [quote.source("raises_alike", check), MISSED.replace("ARGS", arguments)] if missed_error else []
+        main["DO"] = "sys.exit(missed())" if missed_error else f"execute(lambda f: torch.compile({arguments}))"
+        main["EAGER"] = "sys.exit(raised(lambda f: f) is None)" if missed_error else main["EAGER"]
+    else:
+        parts += [*_judges(program, wide, checks), _execute(program, wide, checks)]
+        parts += [_compare(wide, ignore if checks.values else (), arguments, checks)]
+    end = _MAIN
+    for word, text in main.items():
+        end = end.replace(word, text)
+    header = _header(program, wide, _tree_functions(program, checks, short, fake), fake)
+    return _docstring(title, details) + header + "\n\n\n" + "\n\n\n".join([*parts, end]) + "\n"
 
 
-def _judges(program: Program, wide: bool, zero_sign: bool) -> list[str]:
+def _tree_functions(program: Program, checks: Checks, short: bool, fake: bool) -> list[str]:
+    if fake:
+        return ["keystr", "tree_leaves_with_path"]
+    leaves = ["tree_leaves"] if program.options.grad else []
+    structure = ["tree_structure"] if "structure" in checks.parts else []
+    return leaves if short else ["keystr", *leaves, "tree_leaves_with_path", *structure]
+
+
+def _judges(program: Program, wide: bool, checks: Checks) -> list[str]:
     difference = quote.source("difference", check)
-    if not zero_sign:
-        difference = _without(difference, "    minus = ", "    strides = ")
+    if not checks.values:
+        difference = _without(difference, "    try:", "    minus = ").replace(", wide=None", "")
+    if not checks.zero_sign:
+        difference = _without(difference, "    minus = ", "    bits = ")
+    if not checks.bits:
+        difference = _without(difference, "    bits = ", "    strides = ")
+    if not checks.layout:
+        difference = difference[: difference.index("\n    strides = ")]
     if wide:
         layouts = [] if _plain(program) else [quote.source("widened", check)]
         return [*layouts, quote.source("as_good", check), difference]
     excuse = "        if not as_good(eager.detach(), compiled.detach(), wide):\n    "
-    assert excuse in difference
     return [difference.replace(excuse, "").replace(", wide=None", "")]
 
 
@@ -183,12 +212,11 @@ def _docstring(title: str, details: str) -> str:
     return f'"""{text}{chr(10) if details.strip() else ""}"""\n\n' if text else ""
 
 
-def _header(program: Program, wide: bool, crash: bool) -> str:
+def _header(program: Program, wide: bool, tree: Sequence[str], fake: bool) -> str:
     lines = ["import subprocess", "import sys", "", "import torch", "import torch._functorch.config"]
     lines += ["from torch._dynamo.utils import same"] if wide else []
-    needed = [n for n in _TREE if not crash or (n == "tree_leaves" and program.options.grad)]
-    needed = [n for n in needed if n != "tree_leaves" or program.options.grad]
-    lines += [f"from torch.utils._pytree import {', '.join(needed)}"] if needed else []
+    lines += ["from torch._subclasses.fake_tensor import FakeTensorMode"] if fake else []
+    lines += [f"from torch.utils._pytree import {', '.join(tree)}"] if tree else []
     lines += [""]
     for key, value in (*_SETTINGS, *program.options.config):
         module, _, name = key.partition(".")
@@ -196,9 +224,9 @@ def _header(program: Program, wide: bool, crash: bool) -> str:
     return "\n".join(lines)
 
 
-def _execute(program: Program, wide: bool, crash: bool) -> str:
+def _execute(program: Program, wide: bool, checks: Checks | None) -> str:
     lines = [f"def execute(wrap{', wide=False' if wide else ''}):"]
-    lines += [] if crash else ['    """Run the program; what it returned and what it left behind, by name."""']
+    lines += ['    """Run the program; what it returned and what it left behind, by name."""'] if checks else []
     lines += ["    torch._dynamo.reset()", "    inputs = make_inputs()"]
     if wide:
         lines += ["    if wide:", _WIDE_INPUTS if _plain(program) else "        inputs = widened(inputs)"]
@@ -207,22 +235,32 @@ def _execute(program: Program, wide: bool, crash: bool) -> str:
     lines += ["    torch.manual_seed(0)", "    results = run(wrap, inputs)"]
     if program.options.grad:
         lines += [_BACKWARD]
-    if crash:
-        return "\n".join(lines)
-    lines += ['    seen = {"results": results, "inputs": inputs}']
-    if program.options.grad:
+    return "\n".join(lines if checks is None else [*lines, *_leaves(program, checks)])
+
+
+def _leaves(program: Program, checks: Checks) -> list[str]:
+    """What of the run is compared, by name."""
+    lines = ['    seen = {"results": results, "inputs": inputs}']
+    if program.options.grad and "gradients" in checks.parts:
         lines += ['    seen["gradients"] = {k: t.grad for k, t in inputs.items() if t.is_leaf}']
-    if program.states:
+    if program.states and "states" in checks.parts:
         lines += ['    seen["states"] = get_states()']
-    return "\n".join([*lines, _SEEN])
+    lines += [_SEEN, *([_MEMORY] if "memory" in checks.parts else [])]
+    more = ['"structure": tree_structure(seen)'] if "structure" in checks.parts else []
+    more += ['"sharing of memory": shared'] if "memory" in checks.parts else []
+    return [*lines, f"    return {{{', '.join(['**found', *more])}}}" if more else "    return found"]
 
 
-def _compare(program: Program, wide: bool, ignore: Sequence[Path]) -> str:
-    text = _COMPARE.replace("ARGS", _arguments(program)).replace("WIDE", _WIDE if wide else "")
+def _compare(wide: bool, ignore: Sequence[Path], arguments: str, checks: Checks) -> str:
+    only = "" if checks.parts == PARTS else f" if k.startswith(({checks.prefixes},))"
+    text = _COMPARE.replace("ARGS", arguments).replace("WIDE", _WIDE if wide else "").replace("ONLY", only)
     text = text.replace("LEAF", ", wide.get(k)" if wide else "")
     paths = "".join(repr("".join(f"[{key!r}]" for key in path)) + ", " for path in ignore)
     return text.replace("IGNORE", _IGNORE.replace("PATHS", paths.rstrip()) if ignore else "")
 
 
-def _arguments(program: Program) -> str:
-    return ", ".join(["f", *(f"{k}={literal(v)}" for k, v in compile_kwargs(program.options).items())])
+def _arguments(program: Program, backend: str) -> str:
+    kwargs = compile_kwargs(program.options)
+    if backend:  # only Inductor has modes
+        kwargs = {"backend": backend, **{k: v for k, v in kwargs.items() if k != "mode"}}
+    return ", ".join(["f", *(f"{k}={literal(v)}" for k, v in kwargs.items())])

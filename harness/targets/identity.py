@@ -4,4 +4,4 @@ from ._compiled import CPU as ENVIRONMENT  # noqa: F401
 
 
 def wrap(kwargs):
-    return lambda function: function
+    return lambda function, **_: function

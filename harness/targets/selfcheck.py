@@ -22,7 +22,7 @@ FAULTS = {"crash": _crash, "hang": _hang, "miscompile": _miscompile}
 
 
 def wrap(kwargs):
-    def plant(function):
+    def plant(function, **_):
         fault = FAULTS.get(getattr(function, "fault", None))
         return function if fault is None else lambda *args: fault(function, *args)
 

@@ -221,3 +221,13 @@ def test_a_failure_that_does_not_come_again_is_no_finding(tmp_path: Path) -> Non
     standing = summary.read(tmp_path / "c")
     assert standing.findings == []
     assert standing.unconfirmed > 0
+
+
+def test_known_issues_are_counted_and_not_reported(tmp_path: Path) -> None:
+    entries = '[issue.42]\nlink = "https://example.org/42"\nsignature = "make_0"\n'
+    (tmp_path / "known.toml").write_text(entries)
+    run(tmp_path / "c", known=(str(tmp_path / "known.toml"),))
+    standing = summary.read(tmp_path / "c")
+    assert {f["signature"].rsplit(":", 1)[1] for f in standing.findings} <= {"make_1"}
+    assert standing.known["42"] > 0
+    assert "known     42 x" in summary.text(standing)

@@ -39,6 +39,18 @@ def test_every_float_becomes_float64(body):
     assert wide(X, body).results[0].dtype == torch.float64
 
 
+def test_a_closure_whose_variable_is_not_bound_yet():
+    top = """
+        def make():
+            def g(x): return x + late
+            h = g
+            if False: late = 1
+            return h
+        g = make()
+    """
+    assert wide(X, "return x + 1", top=top).results[0].dtype == torch.float64
+
+
 def test_complex_and_integers():
     for dtype, expected in (("complex64", torch.complex128), ("int32", torch.int32)):
         run = wide(f"return {{'x': torch.ones(3, dtype=torch.{dtype})}}", "return x * 2")
@@ -135,3 +147,20 @@ def test_perturbation_leaves_mutation_and_backward_working():
     loaded = load(make, "y = x * 3; y.add_(1); return y.sin()", grad=True)
     run = run_once(loaded, identity, perturbing_variant(1))
     assert run.error is None and run.gradients["x"].shape == (6,)
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        "torch.rand(6)", "torch.randn(2, requires_grad=True)", "torch.rand_like(x)", "torch.randn(6, dtype=torch.half)",
+        "torch.empty(3, 2).t().uniform_(-1, 1)", "torch.zeros(5).normal_()", "torch.nn.Linear(3, 2).weight",
+        "torch.randn(4, dtype=torch.complex64)", "torch.rand(3, dtype=torch.float64)",
+    ],
+)  # fmt: skip
+def test_random_numbers_are_those_of_the_plain_run(drawn):
+    loaded = load(X, f"torch.manual_seed(1); return {drawn}, torch.rand(2)")
+    plain, better = run_once(loaded, identity), run_once(loaded, identity, float64_variant())
+    assert plain.error is None and better.error is None
+    for a, b in zip(plain.results[0], better.results[0]):
+        assert b.dtype in (torch.float64, torch.complex128) and torch.equal(a.to(b.dtype), b)
+        assert a.requires_grad == b.requires_grad and a.is_leaf == b.is_leaf

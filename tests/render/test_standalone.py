@@ -11,6 +11,7 @@ import torch
 
 from fuzzgraph.ir import text
 from fuzzgraph.render import check, standalone
+from fuzzgraph.render.standalone import Checks
 
 SMALL = """fuzzgraph 1
 input x: i16[4] values full(3)
@@ -123,7 +124,7 @@ def test_states_and_gradients_are_compared(capsys: pytest.CaptureFixture[str]) -
 def test_the_sign_of_zero_counts_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
     program = SMALL.replace("i16", "f32").replace("full(3)", "full(0.0)")
     assert not compare(script(program), "lambda f: lambda x: -f(x)")
-    assert compare(script(program, zero_sign=True), "lambda f: lambda x: -f(x)")
+    assert compare(script(program, checks=Checks(zero_sign=True)), "lambda f: lambda x: -f(x)")
     assert "['results'][0]: sign of zero: 0 times -0.0 in eager, 4 times in compiled" in capsys.readouterr().out
     assert "signbit" not in script(program)
 
@@ -208,3 +209,63 @@ def test_widened_keeps_layout_and_sharing() -> None:
     assert all(torch.equal(a, b.to(a.dtype)) for a, b in zip(tensors.values(), wide.values(), strict=True))
     assert (wide["x"].stride(), wide["x"].storage_offset()) == ((2,), 1)
     assert wide["x"].untyped_storage().data_ptr() == wide["y"].untyped_storage().data_ptr()
+
+
+@pytest.mark.parametrize(
+    ("checks", "compiled", "differs"),
+    [
+        (Checks(("results",), layout=False), "lambda f: lambda x: f(x) + 1", True),
+        (Checks(("results",), layout=False), "lambda f: lambda x: f(x) + 0 * x.zero_()", False),
+        (Checks(("inputs",), layout=False), "lambda f: lambda x: f(x) + 0 * x.zero_()", True),
+        (Checks(("memory",), layout=False), "lambda f: lambda x: x", True),
+        (Checks(("memory",), layout=False), "lambda f: lambda x: f(x) + 1", False),
+        (Checks(("structure",), layout=False), "lambda f: lambda x: [f(x)]", True),
+        (Checks(("results",), values=False), "lambda f: lambda x: f(x) + 1", False),
+        (Checks(("results",), values=False), "lambda f: lambda x: f(x).expand(2, 4).t()[:, 0]", False),
+        (Checks(("results",), values=False), "lambda f: lambda x: f(x).repeat_interleave(2)[::2]", True),
+        (Checks(("results",), values=False, layout=False, bits=True), "lambda f: lambda x: f(x)._neg_view()", True),
+    ],
+)
+def test_no_more_than_what_is_asked_for_is_compared(checks: Checks, compiled: str, differs: bool) -> None:
+    assert compare(script(SMALL, checks=checks), compiled) is differs
+
+
+def other(kind: Any) -> Any:
+    def raise_it(*args: Any) -> Any:
+        raise kind("no")
+
+    return lambda f: raise_it
+
+
+@pytest.mark.parametrize(
+    ("compiled", "missed"),
+    [(lambda f: f, False), (lambda f: lambda x: x, True), (other(KeyError), True), (other(RuntimeError), False)],
+)
+def test_a_missed_error(compiled: Any, missed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = script(SMALL.replace("a: i16[4] = abs(x)", 'a = python(x) """a = x.view(3)"""'), missed_error=True)
+    namespace: dict[str, Any] = {"__name__": "repro"}
+    exec("\n".join(line for line in code.splitlines() if not line.startswith("torch._")), namespace)
+    monkeypatch.setattr(torch, "compile", compiled)
+    assert namespace["missed"]() is missed
+    assert isinstance(namespace["raised"](lambda f: f), RuntimeError)
+
+
+def test_fake_tensors_against_eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    namespace: dict[str, Any] = {"__name__": "repro"}
+    code = script(FLOATS.replace("state log: list = []\n", "").replace("  s = state.append(log, a)\n", ""), fake=True)
+    assert "torch.compile" not in code
+    exec("\n".join(line for line in code.splitlines() if not line.startswith("torch._")), namespace)
+    assert namespace["compare"]() is False
+    run = namespace["run"]
+    namespace["run"] = lambda wrap, inputs: run(wrap, inputs) + [len(type(inputs["x"]).__name__)]
+    assert namespace["compare"]() is True
+
+
+def test_a_back_end_of_its_own() -> None:
+    assert 'torch.compile(f, backend="aot_eager", dynamic=True)' in script(FLOATS, backend="aot_eager")
+
+
+def test_a_run_that_takes_long_is_the_bug_only_where_that_is_the_bug() -> None:
+    assert "failed = 125" in script(SMALL, hang=False)
+    assert "failed = 125" not in script(SMALL)
+    compile(script(SMALL, hang=False), "repro", "exec")

@@ -38,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--target", metavar="NAME", help="compiler configuration under test (default: inductor)")
     what.add_argument("--preload", action="append", metavar="FILE", help="Python file that each worker runs first")
     what.add_argument("--plugin", action="append", metavar="DIR", help="folder with further rules and mutators")
+    what.add_argument("--known", action="append", metavar="FILE", help="a known-issues.toml beside the one shipped")
     what.add_argument("--timeout", type=float, metavar="S", help="seconds for one program (default: 30)")
     what.add_argument("--generate-share", type=float, metavar="P", help="share of programs made afresh (default: 0.45)")
     what.add_argument("--compare-share", type=float, metavar="P", help="share of CPU for judging (default: 0.4)")

@@ -1,0 +1,58 @@
+"""`fuzzgraph check FILE.py...`: all oracles over Python files and scripts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+HELP = "hold compiled code against eager in Python files: all oracles, and where in the compiler it breaks"
+EPILOG = """FILE defines make_inputs() and f(*args), or make_inputs() and make_fn(), or scenario(wrap); or it is a
+script that calls torch.compile. Exit status 1 when compiled code diverges or does not end, 2 when a file cannot be
+judged."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE.py", help="Python file or script")
+    parser.add_argument("--target", default="inductor", metavar="NAME", help="what compiles (default: inductor)")
+    parser.add_argument("--preload", action="append", default=[], metavar="FILE", help="Python file to run first")
+    parser.add_argument("--report", type=Path, metavar="DIR", help="write a folder for each file that diverges")
+    parser.add_argument("--json", action="store_true", help="print one JSON object with all results")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="files at a time (default: 1)")
+    parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="limit for one file (default: 120)")
+
+
+def run(args: argparse.Namespace) -> int:
+    from fuzzgraph.campaign import environment
+    from fuzzgraph.check import report
+    from fuzzgraph.check.checker import Checker
+    from fuzzgraph.check.source import load
+    from fuzzgraph.errors import UsageError
+    from fuzzgraph.llm.config import SECRET_VARIABLES
+
+    for option in ("jobs", "timeout"):
+        if not getattr(args, option) > 0:
+            raise UsageError("must be positive", where=f"--{option}")
+    for file in args.preload:
+        if not Path(file).is_file():
+            raise UsageError("no such file", where=f"--preload {file}")
+    named = [(file, load(file)) for file in args.files]
+    environment.check_torch()
+    environment.check_compiler()
+    for name in SECRET_VARIABLES:
+        os.environ.pop(name, None)
+    verdicts = []
+    reporting = args.report is not None
+    with Checker(args.target, args.timeout, args.preload, args.jobs, ablation=reporting) as checker:
+        for result in checker.check(named):
+            verdicts.append(result.verdict)
+            print(result.verdict.line, file=sys.stderr if args.json else sys.stdout, flush=True)
+            if reporting and result.verdict.found:
+                report.write(result, args.report, args.timeout)
+    if args.json:
+        print(json.dumps({"results": [verdict.to_data() for verdict in verdicts]}, indent=2))
+    if any(verdict.found for verdict in verdicts):
+        return 1
+    return 2 if any(verdict.verdict == "invalid" for verdict in verdicts) else 0

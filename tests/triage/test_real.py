@@ -1,0 +1,137 @@
+"""Triage on the real compiler: a planted fault is localized; a true bug goes from a campaign's finding to a report."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fuzzgraph.errors import FuzzgraphError
+from fuzzgraph.execution.protocol import Outcome
+from fuzzgraph.ir.program import Program
+from fuzzgraph.ir.text import format, parse
+from fuzzgraph.triage import pipeline, record, steps, verify
+from fuzzgraph.triage.ablation import FAILS, GONE, NOT_HERE, SETTINGS, Setting, ablate
+from fuzzgraph.triage.bisection import bisect
+from fuzzgraph.triage.folder import Discovery, files
+from fuzzgraph.triage.ladder import find_rung
+from fuzzgraph.triage.matching import Shows
+from fuzzgraph.triage.reproducer import script
+from fuzzgraph.triage.signature import signature
+from fuzzgraph.triage.steps import Plan
+from fuzzgraph.triage.workshop import Workshop
+
+pytestmark = [pytest.mark.compiles, pytest.mark.timeout(900)]
+
+# Inductor computes the cosine for the sine.
+FAULT = """
+def apply():
+    import torch
+    from torch._inductor import lowering
+
+    lowering.lowerings[torch.ops.aten.sin.default] = lowering.lowerings[torch.ops.aten.cos.default]
+"""
+SINE = """fuzzgraph 1
+input x: f32[8] values normal
+def f(x) {
+  a: f32[8] = exp(x)
+  b: f32[8] = sin(a)
+  return b
+}
+call f(x)
+"""
+# A C++ compile error of every torch so far: min_propagate_nan(int&, short&).
+SHORT = """fuzzgraph 1
+input x: i16[5] values ints(-3, 3)
+input y: f32[4] values normal
+def f(x, y) {
+  e: f32[4] = exp(y)
+  a: i16[5] = abs(x)
+  b: i16[5] = minimum(a, x)
+  c: f32[4] = sin(e)
+  return (b, c)
+}
+call f(x, y)
+"""
+
+
+@pytest.fixture(scope="module")
+def workshop() -> Iterator[Workshop]:
+    with Workshop(60.0) as made:
+        yield made
+
+
+def test_a_planted_fault_is_localized(workshop: Workshop, tmp_path: Path) -> None:
+    fault = tmp_path / "fault.py"
+    fault.write_text(FAULT)
+
+    def run(jobs):  # type: ignore[no-untyped-def]
+        return workshop.run(jobs, [str(fault)])
+
+    job = workshop.job("sine", parse(SINE), "inductor")
+    failure = run([job])[0].failures[0]
+    assert (failure.oracle, failure.kind) == ("value", "value")
+    rung = find_rung(run, job, Shows(failure))
+    assert [step.shows for step in rung.steps] == [False, False, False, False, True]
+    assert rung.name == "inductor"
+    found = bisect(run, job, [failure])
+    assert (found.backend, found.subsystem, found.info) == ("inductor", "lowerings", "sin")
+    settings = (
+        Setting("dynamic=True", {"dynamic": True}), Setting("no such", config={"inductor.no_such_setting": 1}),
+        Setting("fallback_by_default", config={"inductor.fallback_by_default": True}),
+    )  # fmt: skip
+    verdicts = [row.verdict for row in ablate(run, job, Shows(failure), settings)]
+    assert verdicts[:2] == [FAILS, NOT_HERE]
+    assert verdicts[2] in (GONE, NOT_HERE)  # older torches lack it
+
+
+def found_by_a_campaign(folder: Path, program: Program, outcome: Outcome) -> Path:
+    failure = outcome.failures[0]
+    found = signature(failure, program)
+    path = folder / "findings" / found.id
+    path.mkdir(parents=True)
+    text = script(program, None, [failure], title=found.title)
+    discovery = Discovery("h", 1, 2, None, (), "inductor", ())
+    for name, content in files(found, outcome, format(program), text, discovery).items():
+        (path / name).write_text(content)
+    return path
+
+
+def test_from_a_finding_to_a_report(workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # All of them take half a minute.
+    monkeypatch.setattr(steps, "settings_for", lambda rung: SETTINGS[:2])
+    program = parse(SHORT)
+    path = found_by_a_campaign(tmp_path, program, workshop.run_programs([program], "inductor", [])[0])
+    said: list[str] = []
+    result = pipeline.triage(tmp_path, Plan(seconds=120), say=said.append)
+    assert (len(result.findings), result.errors) == (1, [])
+    finding = record.load(path)
+    triage = finding.triage
+    assert triage["deflake"]["verdict"] == "stable"
+    assert set(triage["operators"]) == {"abs", "minimum"}
+    assert triage["ladder"]["rung"] == "inductor"
+    assert triage["bisect"]["subsystem"] == "lowerings"
+    assert {row["verdict"] for row in triage["ablation"]} >= {FAILS}
+    assert triage["repro"]["status"] == 1
+    assert {"report.md", "repro.py", "original.fg", "output_code.py", "trace"} <= {p.name for p in path.iterdir()}
+    assert "min_propagate_nan" in (path / "report.md").read_text()
+    assert "cpp_fused" in (path / "output_code.py").read_text()
+    assert json.loads((tmp_path / "findings" / "index.json").read_text())[0]["id"] == finding.id
+    # A second triage finds all steps done.
+    said.clear()
+    pipeline.triage(tmp_path, Plan(), say=said.append)
+    assert [line for line in said if not line.endswith(triage["title"])] == []
+    assert [v.verdict for v in verify.verify(verify.scripts(tmp_path), sys.executable)] == ["still there"]
+
+
+def test_a_finding_without_its_program_is_an_error_and_the_others_go_on(tmp_path: Path, workshop: Workshop) -> None:
+    program = parse(SHORT)
+    path = found_by_a_campaign(tmp_path, program, workshop.run_programs([program], "inductor", [])[0])
+    (path / "program.fg").write_text("fuzzgraph 1\nnonsense\n")
+    result = pipeline.triage(tmp_path, Plan())
+    assert [str(path / "program.fg") in str(error) for error in result.errors] == [True]
+    assert isinstance(result.errors[0], FuzzgraphError)
+    assert "problem" in record.load(path).triage
