@@ -58,8 +58,8 @@ def is_exact(value: torch.Tensor) -> bool:
 def differs(reference: torch.Tensor, other: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
     """Mask of elements that are not close (NaN equals NaN, infinities equal themselves); integers compare exactly.
 
-    `other` may be of a wider dtype: it is rounded to the reference's first. Shapes must be equal. Complex numbers that are
-    not finite on both sides are close: which parts of a product of infinities are NaN is nobody's promise.
+    `other` may be of a wider dtype: it is rounded to the reference's first. Shapes must be equal. Complex numbers that
+    are not finite on both sides are close: which parts of a product of infinities are NaN is nobody's promise.
     """
     if is_exact(reference):
         return reference != other
