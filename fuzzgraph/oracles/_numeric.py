@@ -58,7 +58,8 @@ def is_exact(value: torch.Tensor) -> bool:
 def differs(reference: torch.Tensor, other: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
     """Mask of elements that are not close (NaN equals NaN, infinities equal themselves); integers compare exactly.
 
-    `other` may be of a wider dtype: it is rounded to the reference's first. Shapes must be equal.
+    `other` may be of a wider dtype: it is rounded to the reference's first. Shapes must be equal. Complex numbers that
+    are not finite on both sides are close: which parts of a product of infinities are NaN is nobody's promise.
     """
     if is_exact(reference):
         return reference != other
@@ -66,7 +67,10 @@ def differs(reference: torch.Tensor, other: torch.Tensor, scale: float = 1.0) ->
     if scale != 1.0:
         relative, absolute = min(relative * scale, FAR_MOST), absolute * scale
     narrowed = other.to(reference.dtype)
-    return ~torch.isclose(wide(narrowed), wide(reference), rtol=relative, atol=absolute, equal_nan=True)
+    far = ~torch.isclose(wide(narrowed), wide(reference), rtol=relative, atol=absolute, equal_nan=True)
+    if reference.is_complex():
+        far &= torch.isfinite(reference) | torch.isfinite(narrowed)
+    return far
 
 
 def explains(reference: torch.Tensor, other: torch.Tensor, subject: torch.Tensor, scale: float = 1.0) -> torch.Tensor:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from fakes import FakeTools, run
 
+from fuzzgraph.oracles import _numeric as numeric
 from fuzzgraph.oracles import value
 
 
@@ -155,3 +156,11 @@ def test_what_differs_in_kind_is_left_to_the_metadata_oracle():
 
 def test_no_verdict_on_a_run_that_raised():
     assert kinds(run(X), run(X + 1, error=RuntimeError("x"))) == []
+
+
+def test_complex_numbers_that_are_not_finite():
+    """Eager and compiled code multiply infinities by other formulas."""
+    nan, inf = float("nan"), float("inf")
+    a = torch.tensor([complex(nan, nan), complex(inf, 1), complex(1, 1)])
+    b = torch.tensor([complex(-inf, -inf), complex(nan, inf), complex(nan, 1)])
+    assert numeric.differs(a, b).tolist() == [False, False, True]
