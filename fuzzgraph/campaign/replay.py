@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
@@ -21,15 +21,15 @@ from .task import Origin, Task
 class Bench:
     """Starts what it needs when it is needed; a context manager. `target` and `preload` go before a program's own.
 
-    `oracles` are those to ask; None: all but those that compile further programs.
+    `oracles` are those to ask; None: all but those that compile further programs. `jobs` programs run side by side.
     """
 
     def __init__(
         self, target: str | None, preload: Sequence[str] | None, timeout: float, coverage: str = "",
-        oracles: Sequence[str] | None = None,
+        oracles: Sequence[str] | None = None, jobs: int = 1,
     ) -> None:  # fmt: skip
         self._target, self._preload, self._timeout, self._coverage = target, preload, timeout, coverage
-        self._oracles = oracles
+        self._oracles, self._jobs = oracles, jobs
         self._stack = ExitStack()
         self._executors: dict[tuple[str, ...], Any] = {}
         self._infer: Any = None
@@ -76,22 +76,39 @@ class Bench:
 
     def run(self, name: str, program: Program, settings: Mapping[str, Any]) -> tuple[Job, Outcome]:
         """The job and its outcome; `settings` may hold the target and preload that a finding was found with."""
-        target = self._target or settings.get("target") or "inductor"
-        preload = tuple(settings.get("preload", ()) if self._preload is None else self._preload)
-        from fuzzgraph import oracles
-
-        asked = oracles.cheap() if self._oracles is None else tuple(self._oracles)
-        config = Config(target=target, timeout=self._timeout, oracles=asked)
-        variants = self.variants if set(asked) - set(oracles.cheap()) else None
-        task = Task(0, program, content_hash(program), Origin("seed"), "confirm")
-        job = replace(JobMaker(config, self.book, variants)(task), id=name, coverage=self._coverage)
-        executor = self._executor(preload)
-        executor.start(target)
+        job = self._job(name, program, settings, self._oracles)
+        executor = self._executor(settings)
+        executor.start(job.target)
         return job, executor.run([job])[0]
 
-    def _executor(self, preload: tuple[str, ...]) -> Any:
+    def run_all(
+        self, programs: Sequence[Program], settings: Mapping[str, Any], oracles: Collection[str] | None = None
+    ) -> list[Outcome]:
+        """Their outcomes, in order, each from a process of its own; `oracles` go before the bench's."""
+        asked = self._oracles if oracles is None else sorted(oracles)
+        jobs = [self._job(str(number), program, settings, asked) for number, program in enumerate(programs)]
+        executor = self._executor(settings)
+        for target in sorted({job.target for job in jobs}):
+            executor.start(target)
+        outcomes: list[Outcome] = executor.run(jobs)
+        return outcomes
+
+    def _job(
+        self, name: str, program: Program, settings: Mapping[str, Any], asked: Sequence[str] | None
+    ) -> Job:  # fmt: skip
+        from fuzzgraph import oracles
+
+        names = oracles.cheap() if asked is None else tuple(asked)
+        target = self._target or settings.get("target") or "inductor"
+        config = Config(target=target, timeout=self._timeout, oracles=names)
+        variants = self.variants if set(names) - set(oracles.cheap()) else None
+        task = Task(0, program, content_hash(program), Origin("seed"), "confirm")
+        return replace(JobMaker(config, self.book, variants)(task), id=name, coverage=self._coverage)
+
+    def _executor(self, settings: Mapping[str, Any]) -> Any:
+        preload = tuple(settings.get("preload", ()) if self._preload is None else self._preload)
         if preload not in self._executors:
             from fuzzgraph.execution.executor import Executor
 
-            self._executors[preload] = self._stack.enter_context(Executor(preload=preload))
+            self._executors[preload] = self._stack.enter_context(Executor(jobs=self._jobs, preload=preload))
         return self._executors[preload]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Named:
-    """`settings` are what a finding was found with (target, preload), where the name is a finding's."""
+    """`settings` are what a finding was found with (target, preload, failures), where the name is a finding's."""
 
     name: str
     program: Program
@@ -71,7 +71,7 @@ def _folder(path: Path, infer: Inference, trust: bool) -> list[Named]:
         if (path / DESCRIPTION).is_file():
             try:
                 described = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
-                settings = {key: described[key] for key in ("target", "preload") if key in described}
+                settings = {key: described[key] for key in ("target", "preload", "failures") if key in described}
             except (ValueError, TypeError) as error:
                 raise UsageError(f"not readable: {error}", where=str(path / DESCRIPTION)) from error
         return [Named(str(path), _parse(path / PROGRAM, infer, trust=True), settings)]

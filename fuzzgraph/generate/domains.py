@@ -200,6 +200,8 @@ def bounds(values: Values, kind: TensorType) -> tuple[float | None, float | None
         return 0, params[0] - 1
     if values.kind == "permutation":
         return 0, max(kind.extent - 1, 0)
+    if values.kind == "data" and values.params and not any(p != p for p in values.params):
+        return min(values.params), max(values.params)
     return None, None
 
 

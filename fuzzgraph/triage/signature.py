@@ -52,6 +52,25 @@ def signature(failure: Failure, program: Program) -> Signature:
     return Signature(kind, f"{where}|{' '.join(operators)}|{' '.join(dtypes)}", _short(title))
 
 
+def core(failure: Failure) -> str:
+    """What stays of a failure's key while a program is reduced: neither its operators nor its dtypes, which change.
+
+    Oracle, kind, stage, exception type, and for crashes the innermost torch frames or the C++ compiler's first error
+    line; then the message, which for wrong values is the kind of difference, without dtypes.
+    """
+    parts = [failure.oracle, failure.kind, failure.stage, failure.exc_type]
+    if failure.stage == CPP and failure.message:
+        return "|".join([*parts, _without_cpp_types(normal_line(failure.message))])
+    if failure.frames:
+        parts += [normal_frame(frame) for frame in failure.frames[-FRAMES:]]
+    return "|".join([*parts, _without_dtypes(failure.message)])
+
+
+def cores(failures: Sequence[Failure]) -> list[str]:
+    """One for each distinct key, in the order of the failures."""
+    return list(dict.fromkeys(map(core, failures)))
+
+
 def signatures(failures: Sequence[Failure], program: Program) -> list[Signature]:
     """One for each distinct key, in the order of the failures."""
     found: dict[str, Signature] = {}
@@ -82,6 +101,36 @@ def normal_line(line: str) -> str:
     line = re.sub(r"(?:/[\w.+-]+)+/", "", line)
     line = line.replace("\u2018", "'").replace("\u2019", "'")
     return re.sub(r"\b(tmp|buf|arg|x|i|ks|ps|cpp_fused\w*?_)\d+\b", r"\1N", line)
+
+
+_DTYPE = r"(?:torch\.)?\b(bool|u?int(?:8|16|32|64|#)|b?float(?:16|32|64|#)|complex(?:64|128|#))\b"
+_WIDTHS = {"bool": ("bool", 1), "bfloat16": ("float", 16)}
+_CPP_TYPE = (
+    r"\b(?:(?:unsigned|signed) )?(?:short int|long long int|long int|u?int(?:8|16|32|64)_t|char|short|int|long|float|double|bool|c10::\w+|at::BFloat16|at::Half|half|bfloat16)\b(?: int\b)?"
+)
+
+
+def _without_dtypes(message: str) -> str:
+    """The message with how two dtypes differ in place of which they are; no names, operators, or quoted code."""
+    change = re.fullmatch(rf"{_DTYPE} became {_DTYPE}", message)
+    if change:
+        (a, bits), (b, more) = _class(change.group(1)), _class(change.group(2))
+        wider = "" if bits == more else "wider " if more > bits else "narrower "
+        return f"{a} became {wider}{b}"
+    message = re.sub(r"\b(?:aten|prims|prim|inductor)(?:\.\w+|::\w+)+", "OP", message)
+    message = re.sub(r"\[[^\[\]]*\]|\([^()]*\)", "", message)
+    return " ".join(re.sub(_DTYPE, "T", message).split())[:80]
+
+
+def _class(dtype: str) -> tuple[str, int]:
+    if dtype in _WIDTHS:
+        return _WIDTHS[dtype]
+    bits = re.search(r"\d+", dtype)
+    return re.sub(r"\d+|#", "", dtype).removeprefix("u"), int(bits.group()) if bits else 0
+
+
+def _without_cpp_types(line: str) -> str:
+    return re.sub(_CPP_TYPE, "T", line)
 
 
 def _short(text: str, limit: int = 200) -> str:

@@ -1,0 +1,99 @@
+"""Reducers: program to simpler programs. Each file in `reducers/` defines one class; `minimizer.minimize` runs them.
+
+A reducer is found by presence: the class that `@reducer` decorates. See `reducers/simplify_config.py` for a small one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..errors import FuzzgraphError
+
+if TYPE_CHECKING:
+    from ..ir.program import Program
+    from ..mutators.tools import Tools
+    from ._reduction import Reduction
+
+__all__ = ["Change", "Reducer", "load", "reducer"]
+
+HOME = Path(__file__).parent / "reducers"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One simplification of one program.
+
+    `place` is what it simplifies, `how` says it for people: "x + 1 by x". Changes of one place are alternatives, the
+    better one first; changes of different places may be made together, those that say `joint` are tried so first.
+    `apply` changes the reduction or raises Rejected. Place and how name it: two changes with both equal are one.
+    """
+
+    place: str
+    how: str
+    apply: Callable[[Reduction], None]
+    joint: bool = False
+
+
+class Reducer(Protocol):
+    """What a reducer's file supplies. Those of a lower `order` come first: the coarse ones."""
+
+    name: str
+    order: int
+
+    def changes(self, program: Program, tools: Tools) -> list[Change]:
+        """All that could be simplified here. Each leads to a program that this reducer would not lead back from.
+
+        Deterministic, and never modifies `program`. What comes of a change may be no valid program: then it is not
+        tried. An empty list: nothing is left to do.
+        """
+        ...
+
+
+def reducer(name: str, order: int) -> Callable[[type[Any]], type[Any]]:
+    """Mark a class as the reducer of its file."""
+
+    def mark(cls: type[Any]) -> type[Any]:
+        cls.name, cls.order, cls._is_reducer = name, order, True
+        return cls
+
+    return mark
+
+
+def load(extra: Iterable[str | Path] = ()) -> list[Reducer]:
+    """The shipped reducers and those of extra folders (their `minimize/reducers`, or `fuzzgraph/minimize/reducers`,
+    where they have one), in the order in which they run.
+
+    Raises FuzzgraphError with the path of a file that is broken, or has no reducer, or one whose name is taken.
+    """
+    found: dict[str, Reducer] = {}
+    folders = [Path(e) / nested for e in extra for nested in ("minimize/reducers", "fuzzgraph/minimize/reducers")]
+    for folder in (HOME, *(f for f in folders if f.is_dir())):
+        for path in sorted(folder.glob("*.py")):
+            if path.stem.startswith("_"):
+                continue
+            made = _reducer_of(path, shipped=folder == HOME)
+            if made.name in found:
+                raise FuzzgraphError(f"a second reducer {made.name!r}", where=str(path))
+            found[made.name] = made
+    return sorted(found.values(), key=lambda r: (r.order, r.name))
+
+
+def _reducer_of(path: Path, shipped: bool) -> Reducer:
+    name = f"{__name__}.reducers.{path.stem}" if shipped else f"fuzzgraph_reducer_{path.stem}"
+    try:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise ImportError("not a Python file")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    except Exception as e:
+        raise FuzzgraphError(f"does not import: {type(e).__name__}: {e}", where=str(path)) from e
+    classes = [c for c in vars(module).values() if isinstance(c, type) and vars(c).get("_is_reducer")]
+    if len(classes) != 1:
+        raise FuzzgraphError(f"defines {len(classes)} reducers, expected one class with @reducer", where=str(path))
+    made: Reducer = classes[0]()
+    return made

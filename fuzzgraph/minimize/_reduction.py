@@ -1,0 +1,262 @@
+"""Reduction: an edit that only takes away, and its verified result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import torch.fx as fx
+from torch.fx.node import map_arg
+
+from ..generate import Generator
+from ..generate.domains import Knowledge, interval
+from ..generate.hazards import hazard
+from ..grammar.rule import RuleBook
+from ..grammar.wants import ValueDomain
+from ..ir.builder import Builder, FunctionBuilder, Rejected
+from ..ir.infer import Inference
+from ..ir.program import Call, InputSpec, Program, Ref, type_of
+from ..ir.retype import retype
+from ..ir.types import TensorType, tensor
+from ..ir.typing import argument_type, operands
+from ..ir.values import Values, default_kind
+from ..mutators._edit import Edit, references
+from ..mutators.tools import Tools
+from . import Change
+
+
+class Gone:
+    """Stands in a result where an output was dropped."""
+
+    def __repr__(self) -> str:
+        return "GONE"
+
+
+GONE = Gone()
+
+
+def make_tools(book: RuleBook, infer: Inference) -> Tools:
+    """What reducers work with. They take nothing from other programs."""
+
+    def other(rng: Random) -> Program:
+        raise NotImplementedError("a reducer takes nothing from other programs")
+
+    return Tools(book, infer, Generator(book, infer), other)
+
+
+def reduced(program: Program, changes: Iterable[Change], tools: Tools) -> Program:
+    """The verified program after the changes. Raises Rejected where one does not apply or leaves no valid program."""
+    reduction = Reduction(program, tools)
+    for change in changes:
+        change.apply(reduction)
+    return reduction.settle()
+
+
+class Reduction(Edit):
+    """An edit without repairs: what no longer fits is rejected, what is no longer needed goes."""
+
+    def __init__(self, program: Program, tools: Tools) -> None:
+        super().__init__(program, tools)
+        self._unused = set()
+        self.dead_calls: set[int] = set()
+
+    def settle(self) -> Program:
+        """The program without what nothing needs any more. Raises Rejected."""
+        self.b.calls = [c for i, c in enumerate(self.b.calls) if i not in self.dead_calls]
+        for f in self.functions():
+            f.returns(_without_gone(f.result))
+        self._drop_unreached()
+        for f in self.functions():
+            f.prune()
+            self._drop_unused(f)
+        self._drop_unreached()
+        self.drop_inputs()
+        self._give_domains()
+        self.b.stale = True
+        program = self.b.build()
+        if not program.size:
+            raise Rejected("nothing is left to compile")
+        new = self._problems(self.b) - self.doubtful
+        if new:
+            raise Rejected(f"elements of an operand of {min(new)[0]} may be out of range")
+        if not self._hazardous and (reason := hazard(self.tools.book, self.adapters, self.b)):
+            raise Rejected(reason)
+        program = self._with_fitting_calls(program)
+        if program.size > self.program.size:
+            raise Rejected("it grew")
+        return program
+
+    # --- for reducers
+
+    def find(self, function: str, name: str) -> tuple[FunctionBuilder, fx.Node]:
+        """The node of that name. Raises Rejected where another change took it away."""
+        f = self.b.functions.get(function)
+        if f is None or name not in f.names:
+            raise Rejected(f"{name} is gone")
+        return f, f.node(name)
+
+    def own(self, f: FunctionBuilder, structure: Any) -> Any:
+        """A structure of the program's nodes with this reduction's nodes in their place. Raises Rejected."""
+        if any(n.name not in f.names for n in operands(structure)):
+            raise Rejected("an operand is gone")
+        return map_arg(structure, lambda n: f.node(n.name))
+
+    def replace(self, f: FunctionBuilder, node: fx.Node, by: Any) -> None:
+        """Let all users of a node use another value, and erase it."""
+        f.replace_uses(node, by)
+        f.erase(node)
+
+    def input_like(self, f: FunctionBuilder, types: list[TensorType]) -> fx.Node:
+        """A new parameter of a function and new inputs for it, one for each different type in `types` (one type a
+        call of the function). A constant where others than the script call the function."""
+        first = types[0]
+        name = self.b.fresh_name("x")
+        if not self.is_open(f):
+            self.b.add_constant(_plain(name, first))
+            return f.read(name)
+        names: dict[TensorType, str] = {}
+        calls = [i for i, c in enumerate(self.b.calls) if c.function in self._callers(f) and i not in self.dead_calls]
+        if not calls:
+            raise Rejected(f"nothing calls {f.name}")
+        for kind in types:
+            if kind not in names:
+                names[kind] = name if not names else self.b.fresh_name("x")
+                self.b.add_input(_plain(names[kind], kind))
+        for number, i in enumerate(calls):
+            call = self.b.calls[i]
+            kind = types[number] if len(types) == len(calls) else first
+            self.b.calls[i] = replace(call, args=(*call.args, Ref(names[kind])))
+        self.b.stale = True
+        return f.add_placeholder(name, first)
+
+    def _callers(self, f: FunctionBuilder) -> set[str]:
+        return {f.name} | {c.name for c in self.b.closures if c.function == f.name}
+
+    # --- taking away
+
+    def drop_inputs(self) -> None:
+        """Inputs, constants and states that nothing refers to; an input whose view is needed stays."""
+        super().drop_inputs()
+        for _ in range(2):  # a view first, then its base
+            named = {s.view_of for s in (*self.b.inputs, *self.b.constants)} | set(_names(self.b))
+            named |= {str(n.target) for f in self.functions() for n in f.nodes if n.op == "get_attr" and _used(f, n)}
+            self.b.inputs = [s for s in self.b.inputs if s.name in named]
+            self.b.states = [s for s in self.b.states if s.name in named]
+
+    def _drop_unreached(self) -> None:
+        """Functions and closures that nothing calls."""
+        while True:
+            named = {c.function for c in self.b.calls} | set(_names(self.b))
+            reads = {str(n.target) for f in self.functions() for n in f.nodes if n.op == "get_attr" and _used(f, n)}
+            named |= reads
+            closures = [c for c in self.b.closures if c.name in named]
+            named |= {c.function for c in closures}
+            functions = {n: f for n, f in self.b.functions.items() if n in named}
+            if len(closures) == len(self.b.closures) and len(functions) == len(self.b.functions):
+                return
+            self.b.closures, self.b.functions = closures, functions
+
+    def _give_domains(self) -> None:
+        """Values in their domain for inputs that this reduction made."""
+        old = {s.name for s in (*self.program.inputs, *self.program.constants)}
+        for f in self.functions():
+            for doubt in Knowledge(self.tools.book, self.adapters, self.b, f).doubts():
+                for name in self._inputs_behind(f, doubt.operand):
+                    if name not in old:
+                        spec = self.b.spec(name)
+                        self.b.set_input(name, replace(spec, values=within(doubt.domain, spec)))
+
+    def _inputs_behind(self, f: FunctionBuilder, node: fx.Node) -> list[str]:
+        if node.op == "get_attr":
+            return [s.name for s in self.b.constants if s.name == node.target]
+        params = f.placeholders[len(f.captures) :]
+        if node not in params:
+            return []
+        at = params.index(node)
+        args: list[Any] = [c.args[at] for c in self.b.calls if c.function in self._callers(f) and at < len(c.args)]
+        return [a.name for a in args if isinstance(a, Ref)]
+
+
+def within(domain: ValueDomain, spec: InputSpec) -> Values:
+    """Values of a domain."""
+    if domain.kind == "index":
+        return Values("index", (max(int(domain.low or 0), 1),))
+    if domain.kind == "between" and spec.type.info.kind in ("float", "complex"):
+        return Values("uniform", interval(domain))
+    if domain.kind == "between":
+        low, high = interval(domain)
+        return Values("ints", (int(low), int(high)))
+    if domain.kind == "unique":
+        return Values("permutation")
+    return Values("arange") if domain.kind == "sorted" else Values("ints", (1, 9))
+
+
+def call_types(program: Program, tools: Tools, function: str, name: str) -> list[TensorType]:
+    """The type of a node in each call of its function that the script makes; empty where it is no tensor."""
+    callers = {function} | {c.name for c in program.closures if c.function == function}
+    known: dict[Any, Any] = {}
+    calls = [c for c in program.calls if c.function in callers]
+    for call in calls:
+        kinds = _kinds(program, call)
+        if not known:
+            known[kinds] = type_of(next(n for n in program.function(function).body if n.name == name))
+        elif kinds not in known:
+            trial = Builder(tools.infer, tools.book.check, base=program)
+            trial.calls = [call]
+            try:
+                retype(trial)
+            except Rejected:
+                known[kinds] = None
+                continue
+            known[kinds] = type_of(trial.functions[function].node(name))
+    found = [known[_kinds(program, call)] for call in calls]
+    if not calls:
+        found = [type_of(next(n for n in program.function(function).body if n.name == name))]
+    return found if all(isinstance(t, TensorType) for t in found) else []
+
+
+def _kinds(program: Program, call: Call) -> tuple[Any, ...]:
+    return tuple(argument_type(program, a) for a in call.args)
+
+
+def fresh_type(kind: TensorType, grad: bool, keep_layout: bool = False) -> TensorType:
+    """The type of an input that stands for a value: contiguous, or laid out as the value is."""
+    floating = kind.info.kind in ("float", "complex")
+    made = kind.with_(offset=0, alias=None) if keep_layout else tensor(kind.dtype, kind.shape)
+    return made.with_(device=kind.device, requires_grad=grad and floating)
+
+
+def edit_result(function: str, change: Callable[[Any], Any]) -> Callable[[Reduction], None]:
+    """A change of what a function returns."""
+
+    def apply(edit: Reduction) -> None:
+        f = edit.b.functions.get(function)
+        if f is None:
+            raise Rejected(f"{function} is gone")
+        f.returns(change(f.result))
+        edit.b.stale = True
+
+    return apply
+
+
+def _plain(name: str, kind: TensorType) -> InputSpec:
+    return InputSpec(name, kind, Values(default_kind(kind.dtype)))
+
+
+def _without_gone(structure: Any) -> Any:
+    if isinstance(structure, tuple | list):
+        kept = [_without_gone(v) for v in structure if v is not GONE]
+        return tuple(kept) if isinstance(structure, tuple) else kept
+    if isinstance(structure, dict):
+        return {k: _without_gone(v) for k, v in structure.items() if v is not GONE}
+    return None if structure is GONE else structure
+
+
+def _names(b: Builder) -> list[str]:
+    return list(references([[c.args for c in b.calls], [c.bindings for c in b.closures]]))
+
+
+def _used(f: FunctionBuilder, node: fx.Node) -> bool:
+    return bool(node.users) or node in operands(f.result)

@@ -1,0 +1,119 @@
+"""Nodes: erased where nothing uses them, else replaced by an operand, an input, a new input of their type, a number."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch.fx as fx
+
+from ...ir.builder import Rejected
+from ...ir.program import Function, Program, op_of, type_of
+from ...ir.types import TensorType
+from ...ir.typing import operands
+from ...mutators.tools import Tools
+from .. import Change, reducer
+from .._reduction import Reduction, call_types, fresh_type
+
+NUMBER = 1
+
+
+@reducer("drop_nodes", order=40)
+class DropNodes:
+    def changes(self, program: Program, tools: Tools) -> list[Change]:
+        return [
+            change
+            for f in program.functions
+            # The last ones first: what only they used goes along.
+            for node in reversed(f.body)
+            for change in _of_node(program, f, node, tools)
+        ]
+
+
+def _of_node(program: Program, f: Function, node: fx.Node, tools: Tools) -> list[Change]:
+    place, kind = f"{f.name}.{node.name}", type_of(node)
+    if not node.users:
+        return [Change(place, f"no {op_of(node)}", partial(_erase, f.name, node.name), joint=True)]
+    if not isinstance(kind, TensorType):
+        return _of_items(f, node)
+    found = []
+    mine = [n for n in dict.fromkeys(operands((node.args, dict(node.kwargs)))) if isinstance(type_of(n), TensorType)]
+    params = [n for n in f.placeholders if n not in mine and isinstance(type_of(n), TensorType)]
+    # What looks the same, then a new input, which cuts off all that leads here, then what may fit nonetheless.
+    alike = [n for n in mine if _alike(n, kind)]
+    others = [n for n in mine if n not in alike]
+    for other in alike:
+        found.append(_by(f, node, other))
+    found += _by_fresh_input(program, f, node, tools)
+    for other in (*others, *(p for p in params if _alike(p, kind))):
+        found.append(_by(f, node, other))
+    if not any(user.op == "output" for user in node.users):
+        found.append(Change(place, f"{NUMBER} for {op_of(node)}", partial(_replace_by_number, f.name, node.name)))
+    return found
+
+
+def _of_items(f: Function, node: fx.Node) -> list[Change]:
+    """A node whose value is no tensor, as `split`: its items are replaced one by one, the pair of both at once."""
+    mine = [n for n in operands((node.args, dict(node.kwargs))) if isinstance(type_of(n), TensorType)]
+    place = f"{f.name}.{node.name}"
+    if not mine or any(user.meta.get("op") != "getitem" for user in node.users if user.op != "output"):
+        return []
+    how = f"{mine[0].name} for all items of {op_of(node)}"
+    return [Change(place, how, partial(_replace_items, f.name, node.name, mine[0].name))]
+
+
+def _by(f: Function, node: fx.Node, other: fx.Node) -> Change:
+    change = partial(_replace, f.name, node.name, other.name)
+    return Change(f"{f.name}.{node.name}", f"{other.name} for {node.name} = {op_of(node)}", change)
+
+
+def _by_fresh_input(program: Program, f: Function, node: fx.Node, tools: Tools) -> list[Change]:
+    types = call_types(program, tools, f.name, node.name)
+    if not types:
+        return []
+    found = []
+    plain = [fresh_type(t, program.options.grad) for t in types]
+    as_it_is = [fresh_type(t, program.options.grad, keep_layout=True) for t in types]
+    place, how = f"{f.name}.{node.name}", f"an input for {node.name} = {op_of(node)}"
+    found.append(Change(place, how, partial(_replace_by_input, f.name, node.name, plain), joint=True))
+    if as_it_is != plain:
+        how += ", laid out like it"
+        found.append(Change(place, how, partial(_replace_by_input, f.name, node.name, as_it_is)))
+    return found
+
+
+def _alike(node: fx.Node, kind: TensorType) -> bool:
+    mine = type_of(node)
+    return isinstance(mine, TensorType) and (mine.dtype, mine.shape) == (kind.dtype, kind.shape)
+
+
+def _erase(function: str, name: str, edit: Reduction) -> None:
+    f, node = edit.find(function, name)
+    f.erase(node)
+
+
+def _replace(function: str, name: str, other: str, edit: Reduction) -> None:
+    f, node = edit.find(function, name)
+    _, by = edit.find(function, other)
+    edit.replace(f, node, by)
+
+
+def _replace_items(function: str, name: str, other: str, edit: Reduction) -> None:
+    f, node = edit.find(function, name)
+    _, by = edit.find(function, other)
+    for item in list(node.users):
+        edit.replace(f, item, by)
+    edit.replace(f, node, by)
+
+
+def _replace_by_input(function: str, name: str, types: list[TensorType], edit: Reduction) -> None:
+    f, node = edit.find(function, name)
+    edit.replace(f, node, edit.input_like(f, types))
+
+
+def _replace_by_number(function: str, name: str, edit: Reduction) -> None:
+    f, node = edit.find(function, name)
+    if node in operands(f.result):
+        raise Rejected(f"{name} is returned")
+    by: Any = NUMBER
+    edit.replace(f, node, by)
