@@ -106,7 +106,8 @@ def normal_line(line: str) -> str:
 _DTYPE = r"(?:torch\.)?\b(bool|u?int(?:8|16|32|64|#)|b?float(?:16|32|64|#)|complex(?:64|128|#))\b"
 _WIDTHS = {"bool": ("bool", 1), "bfloat16": ("float", 16)}
 _CPP_TYPE = (
-    r"\b(?:(?:unsigned|signed) )?(?:short int|long long int|long int|u?int(?:8|16|32|64)_t|char|short|int|long|float|double|bool|c10::\w+|at::BFloat16|at::Half|half|bfloat16)\b(?: int\b)?"
+    r"\b(?:(?:unsigned|signed) )?(?:short int|long long int|long int|u?int(?:8|16|32|64)_t|char|short|int|long|float"
+    r"|double|bool|c10::\w+|at::BFloat16|at::Half|half|bfloat16)\b(?: int\b)?"
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ...ir.program import InputSpec, Program
-from ...ir.types import DTYPES, contiguous_strides
+from ...ir.types import DTYPES, tensor
 from ...ir.values import Values
 from ...mutators.tools import Tools
 from ...render import render
@@ -100,11 +100,7 @@ def rounded(value: Any) -> Any:
 
 def storage(spec: InputSpec, size: int) -> list[Any]:
     """All elements of an input's storage."""
-    shape = (size,)
-    plain = replace(
-        spec, storage=None, dynamic=(),
-        type=spec.type.with_(shape=shape, stride=contiguous_strides(shape), offset=0, device="cpu", requires_grad=False),
-    )  # fmt: skip
+    plain = replace(spec, type=tensor(spec.type.dtype, (size,)), storage=None, dynamic=())
     # No code of the program itself: nothing but the input is rendered.
     scope: dict[str, Any] = {}
     exec(compile(render(Program(inputs=(plain,))).source, "<inputs>", "exec"), scope)
