@@ -19,7 +19,7 @@ from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.infer import Inference
 from ..ir.program import Call, InputSpec, Program, Ref, type_of
 from ..ir.retype import retype
-from ..ir.types import TensorType, tensor
+from ..ir.types import TensorType, Type, tensor
 from ..ir.typing import argument_type, operands
 from ..ir.values import Values, default_kind
 from ..mutators._edit import Edit, references
@@ -66,7 +66,8 @@ class Reduction(Edit):
         """The program without what nothing needs any more. Raises Rejected."""
         self.b.calls = [c for i, c in enumerate(self.b.calls) if i not in self.dead_calls]
         for f in self.functions():
-            f.returns(_without_gone(f.result))
+            left = _without_gone(f.result)
+            f.returns(None if left is GONE else left)
         self._drop_unreached()
         for f in self.functions():
             f.prune()
@@ -193,28 +194,34 @@ def within(domain: ValueDomain, spec: InputSpec) -> Values:
     return Values("arange") if domain.kind == "sorted" else Values("ints", (1, 9))
 
 
-def call_types(program: Program, tools: Tools, function: str, name: str) -> list[TensorType]:
-    """The type of a node in each call of its function that the script makes; empty where it is no tensor."""
+def call_types(program: Program, tools: Tools, function: str) -> dict[str, list[TensorType]]:
+    """The types of the nodes of a function that are tensors, each in every call of the function that the script makes,
+    or alone where it makes none."""
     callers = {function} | {c.name for c in program.closures if c.function == function}
-    known: dict[Any, Any] = {}
     calls = [c for c in program.calls if c.function in callers]
+    mine = {n.name: type_of(n) for n in program.function(function).body}
+    known = {_kinds(program, calls[0]): mine} if calls else {}
     for call in calls:
-        kinds = _kinds(program, call)
-        if not known:
-            known[kinds] = type_of(next(n for n in program.function(function).body if n.name == name))
-        elif kinds not in known:
-            trial = Builder(tools.infer, tools.book.check, base=program)
-            trial.calls = [call]
-            try:
-                retype(trial)
-            except Rejected:
-                known[kinds] = None
-                continue
-            known[kinds] = type_of(trial.functions[function].node(name))
-    found = [known[_kinds(program, call)] for call in calls]
-    if not calls:
-        found = [type_of(next(n for n in program.function(function).body if n.name == name))]
-    return found if all(isinstance(t, TensorType) for t in found) else []
+        if _kinds(program, call) not in known:
+            known[_kinds(program, call)] = _types_alone(program, tools, function, call)
+    each = [known[_kinds(program, call)] for call in calls] or [mine]
+    found = {name: [types.get(name) for types in each] for name in mine}
+    return {n: [t for t in ts if isinstance(t, TensorType)] for n, ts in found.items() if _all_tensors(ts)}
+
+
+def _types_alone(program: Program, tools: Tools, function: str, call: Call) -> dict[str, Type]:
+    """Types of a function's nodes if this were the only call; empty where they cannot be."""
+    trial = Builder(tools.infer, tools.book.check, base=program)
+    trial.calls = [call]
+    try:
+        retype(trial)
+    except Rejected:
+        return {}
+    return {n.name: type_of(n) for n in trial.functions[function].body}
+
+
+def _all_tensors(types: list[Type | None]) -> bool:
+    return all(isinstance(t, TensorType) for t in types)
 
 
 def _kinds(program: Program, call: Call) -> tuple[Any, ...]:
@@ -246,12 +253,15 @@ def _plain(name: str, kind: TensorType) -> InputSpec:
 
 
 def _without_gone(structure: Any) -> Any:
-    if isinstance(structure, tuple | list):
-        kept = [_without_gone(v) for v in structure if v is not GONE]
-        return tuple(kept) if isinstance(structure, tuple) else kept
+    """The structure without what is gone; containers that this leaves empty are gone too."""
     if isinstance(structure, dict):
-        return {k: _without_gone(v) for k, v in structure.items() if v is not GONE}
-    return None if structure is GONE else structure
+        items = {k: _without_gone(v) for k, v in structure.items()}
+        some = {k: v for k, v in items.items() if v is not GONE}
+        return some if some or not structure else GONE
+    if isinstance(structure, tuple | list):
+        kept = [w for v in structure if (w := _without_gone(v)) is not GONE]
+        return (tuple(kept) if isinstance(structure, tuple) else kept) if kept or not structure else GONE
+    return structure
 
 
 def _names(b: Builder) -> list[str]:

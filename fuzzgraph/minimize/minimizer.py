@@ -69,6 +69,7 @@ class Sweep:
 
     def __init__(self, trials: Trials, reducer: Reducer, width: int) -> None:
         self.trials, self.reducer, self.width = trials, reducer, width
+        self._known: tuple[Program | None, list[Change]] = (None, [])
 
     def in_groups(self) -> None:
         """Many places at once: all of them, then halves, quarters, ... (Zeller's ddmin)."""
@@ -77,8 +78,7 @@ class Sweep:
             tried: set[str] = set()
             while changes := self._joint(tried):
                 groups = [changes[i : i + size] for i in range(0, len(changes), size)][: self.width]
-                groups = [g for g in groups if len(g) > 1] or groups[:0]
-                if not groups:
+                if len(groups[0]) == 1:
                     break
                 accepted = self.trials.offer(self.reducer.name, groups)
                 last = len(groups) if accepted is None else accepted + 1
@@ -95,7 +95,10 @@ class Sweep:
             tried |= {(c.place, c.how) for c in batch[:last]}
 
     def _changes(self) -> list[Change]:
-        return self.reducer.changes(self.trials.best, self.trials.tools)
+        best = self.trials.best
+        if self._known[0] is not best:
+            self._known = best, self.reducer.changes(best, self.trials.tools)
+        return self._known[1]
 
     def _joint(self, tried: set[str]) -> list[Change]:
         """The first joint change of each place."""

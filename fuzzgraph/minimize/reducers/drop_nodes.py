@@ -21,16 +21,16 @@ NUMBER = 1
 @reducer("drop_nodes", order=40)
 class DropNodes:
     def changes(self, program: Program, tools: Tools) -> list[Change]:
-        return [
-            change
-            for f in program.functions
+        found = []
+        for f in program.functions:
+            types = call_types(program, tools, f.name)
             # The last ones first: what only they used goes along.
-            for node in reversed(f.body)
-            for change in _of_node(program, f, node, tools)
-        ]
+            for node in reversed(f.body):
+                found += _of_node(f, node, types.get(node.name, []), program.options.grad)
+        return found
 
 
-def _of_node(program: Program, f: Function, node: fx.Node, tools: Tools) -> list[Change]:
+def _of_node(f: Function, node: fx.Node, types: list[TensorType], grad: bool) -> list[Change]:
     place, kind = f"{f.name}.{node.name}", type_of(node)
     if not node.users:
         return [Change(place, f"no {op_of(node)}", partial(_erase, f.name, node.name), joint=True)]
@@ -44,7 +44,7 @@ def _of_node(program: Program, f: Function, node: fx.Node, tools: Tools) -> list
     others = [n for n in mine if n not in alike]
     for other in alike:
         found.append(_by(f, node, other))
-    found += _by_fresh_input(program, f, node, tools)
+    found += _by_fresh_input(f, node, types, grad)
     for other in (*others, *(p for p in params if _alike(p, kind))):
         found.append(_by(f, node, other))
     if not any(user.op == "output" for user in node.users):
@@ -67,13 +67,12 @@ def _by(f: Function, node: fx.Node, other: fx.Node) -> Change:
     return Change(f"{f.name}.{node.name}", f"{other.name} for {node.name} = {op_of(node)}", change)
 
 
-def _by_fresh_input(program: Program, f: Function, node: fx.Node, tools: Tools) -> list[Change]:
-    types = call_types(program, tools, f.name, node.name)
+def _by_fresh_input(f: Function, node: fx.Node, types: list[TensorType], grad: bool) -> list[Change]:
     if not types:
         return []
     found = []
-    plain = [fresh_type(t, program.options.grad) for t in types]
-    as_it_is = [fresh_type(t, program.options.grad, keep_layout=True) for t in types]
+    plain = [fresh_type(t, grad) for t in types]
+    as_it_is = [fresh_type(t, grad, keep_layout=True) for t in types]
     place, how = f"{f.name}.{node.name}", f"an input for {node.name} = {op_of(node)}"
     found.append(Change(place, how, partial(_replace_by_input, f.name, node.name, plain), joint=True))
     if as_it_is != plain:

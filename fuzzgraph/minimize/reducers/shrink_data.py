@@ -31,7 +31,7 @@ class ShrinkData:
         for spec in (*program.inputs, *program.constants):
             if spec.view_of is not None or DTYPES[spec.type.dtype].kind == "complex":
                 continue
-            tries = _elements(spec) if spec.values.kind == "data" else _written_out(spec)
+            tries = _elements(spec) if spec.values.kind in ("data", "full") else _written_out(spec)
             found += [
                 Change(place, f"{spec.name}: {how}", partial(_set, spec.name, values), joint=False)
                 for place, how, values in tries
@@ -49,23 +49,23 @@ def _written_out(spec: InputSpec) -> list[tuple[str, str, Values]]:
     for count in (1, 2, 3, 4):
         if count <= size:
             for some in dict.fromkeys((tuple(map(rounded, elements[:count])), tuple(elements[:count]))):
-                found.append((spec.name, f"{list(some)} over and over", Values("data", some)))
+                found.append((spec.name, f"{list(some)} over and over", listed(some)))
     parts = 2
     while size // parts:
         width = -(-size // parts)
         for low in range(0, size, width):
             kept = tuple(e if low <= i < low + width else 0 for i, e in enumerate(elements))
             if sum(map(bool, kept)) <= LISTED:
-                found.append((spec.name, f"zeros but for {low} to {low + width - 1}", Values("data", kept)))
+                found.append((spec.name, f"zeros but for {low} to {low + width - 1}", listed(kept)))
         parts *= 2
     if size <= LISTED:
-        found.append((spec.name, "written out", Values("data", tuple(elements))))
+        found.append((spec.name, "written out", listed(tuple(elements))))
     return found
 
 
 def _elements(spec: InputSpec) -> list[tuple[str, str, Values]]:
     """Simpler lists than the one that there is."""
-    values = spec.values.params
+    values = spec.values.params or (0,)
     found = []
     if len(values) > 1:
         found += [(spec.name, f"the first {n} elements", values[:n]) for n in dict.fromkeys((1, len(values) // 2)) if n]
@@ -73,7 +73,12 @@ def _elements(spec: InputSpec) -> list[tuple[str, str, Values]]:
     for i, value in enumerate(values):
         for new in _simpler(value):
             found.append((f"{spec.name}[{i}]", f"{new} for {value}", (*values[:i], new, *values[i + 1 :])))
-    return [(place, how, Values("data", params)) for place, how, params in found]
+    return [(place, how, listed(params)) for place, how, params in found]
+
+
+def listed(params: tuple[Any, ...]) -> Values:
+    """These elements over and over."""
+    return Values("full", params[:1]) if len(set(map(repr, params))) == 1 else Values("data", params)
 
 
 def _simpler(value: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Values of inputs: ones, 0 1 2 ..., or the ordinary distribution of their dtype; the seed 0."""
+"""Values of inputs: ones, zeros, 0 1 2 ..., or the ordinary distribution of their dtype; the seed 0."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SimplifyValues:
 def simpler(spec: InputSpec) -> list[Values]:
     """Simpler values than an input's own, the simplest first."""
     dtype = spec.type.dtype
-    tries = [Values("full", (1,)), Values("arange"), Values(default_kind(dtype))]
+    tries = [Values("full", (1,)), Values("full", (0,)), Values("arange"), Values(default_kind(dtype))]
     old = spec.values
     if VALUE_KINDS[old.kind].parameters and old.params and old.kind in ORDINARY:
         tries.append(replace(old, params=()))
@@ -43,7 +43,9 @@ def complexity(values: Values) -> tuple[int, int, int]:
     """An order of distributions; the simplest has the least."""
     kinds = ("full", "arange", "data", *ORDINARY)
     rank = kinds.index(values.kind) if values.kind in kinds else len(kinds)
-    unusual = int(values.kind == "full" and values.params != (1,))
+    unusual = 0
+    if values.kind == "full":
+        unusual = ((1,), (0,)).index(values.params) if values.params in ((1,), (0,)) else 2
     return rank, len(values.params) + unusual, values.seed
 
 
