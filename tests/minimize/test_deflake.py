@@ -10,11 +10,16 @@ TEXT = "input x: f32[4]\ndef f(x) {\n a = relu(x)\n return a\n}\ncall f(x)"
 
 @pytest.mark.parametrize(
     ("fails", "verdict"),
-    [("11111", "stable"), ("11101", "flaky"), ("10101", "flaky"), ("11000", "not confirmed"), ("00000", "not confirmed"),
-     ("111", "stable"), ("100", "not confirmed")],
+    [
+        ("11111", "stable"), ("11101", "flaky"), ("10101", "flaky"), ("11000", "not confirmed"),
+        ("00000", "not confirmed"), ("111", "stable"), ("100", "not confirmed"),
+    ],
 )  # fmt: skip
 def test_verdicts(fails, verdict):
-    found = deflake(small(TEXT), lambda ps: [outcome(f == "1") for f, _ in zip(fails, ps, strict=True)], key_of, len(fails))
+    def run(programs):
+        return [outcome(f == "1") for f, _ in zip(fails, programs, strict=True)]
+
+    found = deflake(small(TEXT), run, key_of, len(fails))
     assert found.verdict(KEY) == verdict
     assert found.hits.get(KEY, 0) == fails.count("1")
     assert found.runs == len(found.outcomes) == len(fails)

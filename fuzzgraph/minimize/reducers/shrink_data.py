@@ -65,7 +65,9 @@ def _written_out(spec: InputSpec) -> list[tuple[str, str, Values]]:
 
 def _elements(spec: InputSpec) -> list[tuple[str, str, Values]]:
     """Simpler lists than the one that there is."""
-    values = spec.values.params or (0,)
+    values = spec.values.params
+    if spec.values.kind == "full" and values in ((), (0,), (1,)):
+        return []
     found = []
     if len(values) > 1:
         found += [(spec.name, f"the first {n} elements", values[:n]) for n in dict.fromkeys((1, len(values) // 2)) if n]

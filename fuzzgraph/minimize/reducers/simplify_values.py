@@ -19,8 +19,7 @@ ORDINARY = ("normal", "uniform", "ints", "bools", "index", "permutation", "ties"
 class SimplifyValues:
     def changes(self, program: Program, tools: Tools) -> list[Change]:
         return [
-            Change(spec.name, f"{spec.name} {values.kind}{list(values.params) or ''}", partial(_set, spec.name, values),
-                   joint=True)
+            Change(spec.name, f"{spec.name} {said(values)}", partial(_set, spec.name, values), joint=True)
             for spec in (*program.inputs, *program.constants)
             if spec.view_of is None
             for values in simpler(spec)
@@ -39,13 +38,18 @@ def simpler(spec: InputSpec) -> list[Values]:
     return [v for v in tries if problem(v, dtype) is None and complexity(v) < complexity(old)]
 
 
+def said(values: Values) -> str:
+    params = f"({', '.join(map(str, values.params))})" if values.params else ""
+    return f"{values.kind}{params}" + (f" seed {values.seed}" if values.seed else "")
+
+
 def complexity(values: Values) -> tuple[int, int, int]:
     """An order of distributions; the simplest has the least."""
     kinds = ("full", "arange", "data", *ORDINARY)
     rank = kinds.index(values.kind) if values.kind in kinds else len(kinds)
     unusual = 0
     if values.kind == "full":
-        unusual = ((1,), (0,)).index(values.params) if values.params in ((1,), (0,)) else 2
+        unusual = {(1,): 0, (0,): 1}.get(values.params, 2)
     return rank, len(values.params) + unusual, values.seed
 
 
