@@ -50,18 +50,19 @@ def minimize(
 
 
 def _to_fixpoint(trials: Trials, reducers: Sequence[Reducer], width: int) -> None:
-    """Coarse reducers first, and again from the first one whenever a later one got somewhere."""
+    """Coarse reducers first; rounds of all of them, until each has had nothing left for the same program."""
     done: dict[str, str] = {}  # reducer -> hash of the program for which it had nothing left
     while True:
-        current = content_hash(trials.best)
-        reducer = next((r for r in reducers if done.get(r.name) != current), None)
-        if reducer is None:
+        left = [r for r in reducers if done.get(r.name) != content_hash(trials.best)]
+        if not left:
             return
-        sweep = Sweep(trials, reducer, width)
-        sweep.in_groups()
-        sweep.one_by_one()
-        if content_hash(trials.best) == current:
-            done[reducer.name] = current
+        for reducer in left:
+            current = content_hash(trials.best)
+            sweep = Sweep(trials, reducer, width)
+            sweep.in_groups()
+            sweep.one_by_one()
+            if content_hash(trials.best) == current:
+                done[reducer.name] = current
 
 
 class Sweep:

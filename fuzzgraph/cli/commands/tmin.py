@@ -46,9 +46,12 @@ def run(args: argparse.Namespace) -> int:
 
     if args.program.endswith(".py"):
         raise UsageError("Python files are not reduced", where=args.program, hint="tmin takes programs: .fg files")
-    if args.jobs < 1 or args.budget < 0:
-        raise UsageError("must be at least 1" if args.jobs < 1 else "must not be negative",
-                         where="--jobs" if args.jobs < 1 else "--budget")  # fmt: skip
+    if args.jobs < 1:
+        raise UsageError("must be at least 1", where="--jobs")
+    if args.budget < 0:
+        raise UsageError("must not be negative", where="--budget")
+    if args.output is not None and not args.output.parent.is_dir():
+        raise UsageError("no such folder", where=str(args.output.parent), hint="-o names the file to write")
     environment.check_torch()
     environment.check_compiler()
     with replay.Bench(args.target, args.preload, args.timeout, jobs=args.jobs) as bench:

@@ -22,6 +22,8 @@ from .simplify_values import complexity
 LISTED = 8
 # Elements of a storage, at most, in which those that matter are looked for.
 STORAGE = 64
+# Into so many parts, at most, it is cut to find them.
+PARTS = 8
 
 
 @reducer("shrink_data", order=150)
@@ -46,12 +48,12 @@ def _written_out(spec: InputSpec) -> list[tuple[str, str, Values]]:
         return []
     elements = storage(spec, size)
     found = []
-    for count in (1, 2, 3, 4):
+    for count in (1, 2, 4):
         if count <= size:
-            for some in dict.fromkeys((tuple(map(rounded, elements[:count])), tuple(elements[:count]))):
-                found.append((spec.name, f"{list(some)} over and over", listed(some)))
+            some = tuple(map(rounded, elements[:count]))
+            found.append((spec.name, f"{list(some)} over and over", listed(some)))
     parts = 2
-    while size // parts:
+    while size // parts and parts <= PARTS:
         width = -(-size // parts)
         for low in range(0, size, width):
             kept = tuple(e if low <= i < low + width else 0 for i, e in enumerate(elements))
@@ -70,8 +72,8 @@ def _elements(spec: InputSpec) -> list[tuple[str, str, Values]]:
         return []
     found = []
     if len(values) > 1:
-        found += [(spec.name, f"the first {n} elements", values[:n]) for n in dict.fromkeys((1, len(values) // 2)) if n]
-        found.append((spec.name, "one element less", values[:-1]))
+        counts = dict.fromkeys((1, len(values) // 2, len(values) - 1))
+        found += [(spec.name, f"the first {n} elements", values[:n]) for n in counts]
     for i, value in enumerate(values):
         for new in _simpler(value):
             found.append((f"{spec.name}[{i}]", f"{new} for {value}", (*values[:i], new, *values[i + 1 :])))

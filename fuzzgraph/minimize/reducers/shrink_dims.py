@@ -37,7 +37,7 @@ class ShrinkDims:
                 if spec.view_of is None:
                     found.append(Change(place, f"{spec.name} without dim {dim}", partial(_drop_dim, spec.name, dim)))
                     found += [Change(place, f"{place} of {n}", partial(_one_dim, spec.name, dim, n))
-                              for n in smaller(size)[:3]]  # fmt: skip
+                              for n in smaller(size)[:2]]  # fmt: skip
         top = max((s.type.rank for s in specs), default=0)
         for dim in (0, -1) if top else ():
             names = tuple(s.name for s in specs if s.type.rank == top and s.view_of is None)
@@ -48,7 +48,7 @@ class ShrinkDims:
 
 def smaller(size: int) -> list[int]:
     """Sizes to try instead: boldly first."""
-    tries = [1, 2, 3, size // 2, size * 3 // 4, size * 7 // 8, *([size - 1] if size < LARGE else [])]
+    tries = [1, 2, size // 2, size * 3 // 4, *([size - 1] if size < LARGE else [size * 7 // 8])]
     return list(dict.fromkeys(n for n in tries if 1 <= n < size))
 
 

@@ -1,4 +1,4 @@
-"""Attributes: left out, or 0, 1, -1, None, False."""
+"""Attributes: left out, or False, 0, 1, 2, -1 where they are negative."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ...mutators.tools import Tools
 from .. import Change, reducer
 from .._reduction import Reduction
 
-# The simplest first; a value may become one that stands before it.
-NUMBERS = (0, 1, -1, 2)
+# The simplest first; a value may become one that stands before it. Two: what one would make trivial.
+NUMBERS = (0, 1, 2)
 TUPLES = 8
 
 
@@ -66,8 +66,10 @@ def _numbers(value: Any) -> list[Any]:
     if not is_number(value):
         return []
     kind = type(value)
-    rank = next((i for i, n in enumerate(NUMBERS) if n == value and repr(kind(n)) == repr(value)), len(NUMBERS))
-    return [kind(n) for n in NUMBERS[:rank]]
+    negative = kind is not complex and value < 0
+    tries = [kind(n) for n in ((0, -1) if negative else NUMBERS)]
+    names = [repr(n) for n in tries]
+    return tries[: names.index(repr(value))] if repr(value) in names else tries
 
 
 def _like(value: Any, at: int, *new: Any) -> Any:
