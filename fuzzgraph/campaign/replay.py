@@ -20,15 +20,16 @@ from .task import Origin, Task
 
 class Bench:
     """Starts what it needs when it is needed; a context manager. `target` and `preload` go before a program's own.
-    Up to `jobs` programs run side by side. `oracles` are those to ask; None: all but those that compile further
-    programs."""
+
+    `oracles` are those to ask; None: all but those that compile further programs. `jobs` programs run side by side.
+    """
 
     def __init__(
         self, target: str | None, preload: Sequence[str] | None, timeout: float, coverage: str = "",
         jobs: int = 1, oracles: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
         self._target, self._preload, self._timeout, self._coverage = target, preload, timeout, coverage
-        self._jobs, self._oracles = jobs, oracles
+        self._oracles, self._jobs = oracles, jobs
         self._stack = ExitStack()
         self._executors: dict[tuple[str, ...], Any] = {}
         self._infer: Any = None
@@ -75,7 +76,7 @@ class Bench:
 
     def run(self, name: str, program: Program, settings: Mapping[str, Any]) -> tuple[Job, Outcome]:
         """The job and its outcome; `settings` may hold the target and preload that a finding was found with."""
-        job = self.job(name, program, settings)
+        job = self.job(name, program, settings, self._oracles)
         executor = self._executor(settings)
         executor.start(job.target)
         return job, executor.run([job])[0]
@@ -83,23 +84,24 @@ class Bench:
     def run_all(
         self, programs: Sequence[Program], settings: Mapping[str, Any], oracles: Collection[str] | None = None
     ) -> list[Outcome]:
-        """Their outcomes, in order, each from a process of its own; judged by some oracles only where those are given.
-        """
-        jobs = [self.job(str(number), program, settings) for number, program in enumerate(programs)]
-        if oracles is not None:
-            jobs = [replace(j, plans={k: plan for k, plan in j.plans.items() if k in oracles}) for j in jobs]
+        """Their outcomes, in order, each from a process of its own; `oracles` go before the bench's."""
+        asked = self._oracles if oracles is None else sorted(oracles)
+        jobs = [self.job(str(number), program, settings, asked) for number, program in enumerate(programs)]
         executor = self._executor(settings)
         for target in sorted({job.target for job in jobs}):
             executor.start(target)
         outcomes: list[Outcome] = executor.run(jobs)
         return outcomes
 
-    def job(self, name: str, program: Program, settings: Mapping[str, Any]) -> Job:
+    def job(
+        self, name: str, program: Program, settings: Mapping[str, Any], asked: Sequence[str] | None = None
+    ) -> Job:
+        """As `run` would submit it; `asked` are the oracles to ask, None: all but those that compile more programs."""
         from fuzzgraph import oracles
 
-        asked = oracles.cheap() if self._oracles is None else tuple(self._oracles)
-        config = Config(target=self.target(settings), timeout=self._timeout, oracles=asked)
-        variants = self.variants if set(asked) - set(oracles.cheap()) else None
+        names = oracles.cheap() if asked is None else tuple(asked)
+        config = Config(target=self.target(settings), timeout=self._timeout, oracles=names)
+        variants = self.variants if set(names) - set(oracles.cheap()) else None
         task = Task(0, program, content_hash(program), Origin("seed"), "confirm")
         return replace(JobMaker(config, self.book, variants)(task), id=name, coverage=self._coverage)
 

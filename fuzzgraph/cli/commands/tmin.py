@@ -64,13 +64,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _reduce(args: argparse.Namespace, bench: Bench, named: Named) -> int:
     """Confirm, minimize, confirm again, write."""
+    from fuzzgraph import oracles
+    from fuzzgraph.errors import UsageError
     from fuzzgraph.ir.text import format
     from fuzzgraph.minimize._reduction import make_tools
     from fuzzgraph.minimize.deflake import FLAKY, NOT_CONFIRMED, deflake
     from fuzzgraph.minimize.minimizer import minimize
     from fuzzgraph.minimize.trials import Budget
 
-    before = deflake(named.program, lambda ps: bench.run_all(ps, named.settings), keys)
+    failures: Any = named.settings.get("failures", ())
+    asked = {*oracles.cheap(), *(str(f["oracle"]) for f in failures)} & set(oracles.names())
+    before = deflake(named.program, lambda ps: bench.run_all(ps, named.settings, asked), keys)
     key = chosen(before, named, args.keep)
     if key is None or before.verdict(key) == NOT_CONFIRMED:
         print(f"{named.name}: {refusal(before, key, args.keep)}", flush=True)
@@ -78,10 +82,10 @@ def _reduce(args: argparse.Namespace, bench: Bench, named: Named) -> int:
     say = Progress(args.json)
     say.line(f"{named.name}: {named.program.size} operators, {before.verdict(key)} ({before.hits[key]} of "
              f"{before.runs} runs): {key}")  # fmt: skip
-    oracles = {key.split("|")[0], "crash"}
+    needed = {key.split("|")[0], "crash"}
 
     def execute(programs: Sequence[Program]) -> list[Outcome]:
-        return bench.run_all(programs, named.settings, oracles)
+        return bench.run_all(programs, named.settings, needed)
 
     repeats = FLAKY_REPEATS if before.verdict(key) == FLAKY else 1
     done = minimize(
@@ -92,8 +96,6 @@ def _reduce(args: argparse.Namespace, bench: Bench, named: Named) -> int:
     try:
         output.write_text(format(done.program), encoding="utf-8")
     except OSError as error:
-        from fuzzgraph.errors import UsageError
-
         raise UsageError(error.strerror or str(error), where=str(output)) from error
     after = None if done.stopped == "interrupted" else deflake(done.program, execute, keys)
     print(json.dumps(as_json(named, output, done, after)) if args.json else summary(output, done, after), flush=True)

@@ -49,7 +49,7 @@ def complexity(values: Values) -> tuple[int, int, int]:
     rank = kinds.index(values.kind) if values.kind in kinds else len(kinds)
     unusual = 0
     if values.kind == "full":
-        unusual = {(1,): 0, (0,): 1}.get(values.params, 2)
+        unusual = 0 if values.params == (1,) else 1 if values.params == (0,) else 2
     return rank, len(values.params) + unusual, values.seed
 
 
