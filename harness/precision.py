@@ -103,6 +103,8 @@ class PerturbingMode(TorchDispatchMode):
 def jitter(tensor: torch.Tensor, generator: torch.Generator) -> None:
     """Move each element by an ulp, in place, but those that are special by intention: zeros, infinities, NaN, small
     integers. A bug at a special value must not pass for noise."""
+    if tensor._is_zerotensor():  # autograd's zeros have no memory to write to
+        return
     if tensor.is_complex():
         if tensor.is_conj() or tensor.is_neg():
             return

@@ -127,11 +127,15 @@ def _harmless(subject: Subject, error: BaseException) -> bool:
 
 
 def _judge(job: Job, reference: Run, subject: Run, tools: Tools) -> Outcome:
-    """Ask each planned oracle; an unstable reference overrules all but exceptions."""
+    """Ask each planned oracle; an unstable reference overrules all but exceptions.
+
+    Those that compile further programs come last, and only where the others found nothing: variants of a program that
+    fails fail alike.
+    """
     plans = job.plans or {name: {} for name in oracles.names()}
     found: list[Failure] = []
-    for name, plan in plans.items():
-        if job.tier == "compare" or name == "crash":
+    for name, plan in sorted(plans.items(), key=lambda item: item[0] in oracles.expensive()):
+        if (job.tier == "compare" or name == "crash") and not (found and name in oracles.expensive()):
             found += oracles.load(name).judge(plan, reference, subject, tools)
     error = error_info(subject.error) if subject.error is not None else None
     stage = describe(subject.error).stage if subject.error is not None else "done"

@@ -167,15 +167,19 @@ class Watch:
         # In the cover tier kernels do nothing, so what runs after them works on made-up data: not the compiler's fault.
         if phase == "subject" and job.tier == "compare":
             failures = (Failure("crash", kind, stage, error.message, stack, frames, error.type, (error.type,)),)
-        elif stage == "judge" and kind == "signal" and job.tier == "compare":
-            # Eager ran before, and only compiled code has run since: memory that it damaged is found when it is freed
-            # or used again. Where that happened says nothing.
+        elif stage == "judge" and kind == "signal" and job.tier == "compare" and self._damaged(stack):
+            # Where that shows says nothing of what did it.
             detail = f"after the compiled run, which damaged memory: {stack}"
             failures = (Failure("crash", kind, "run", error.message, detail, (), error.type, (error.type,)),)
         return Outcome(
             job.id, kind, stage, failures, error, wall=wall, output=self.slot.output(OUTPUT_LIMIT), code=code,
             position=index_of(self.jobs, job),
         )  # fmt: skip
+
+    def _damaged(self, stack: str) -> bool:
+        """Whether a death of the judge is due to memory that the compiled run damaged: the allocator says so, or it
+        came while results were compared or freed. Where the judge ran the program once more, eager may be at fault."""
+        return bool(_HEAP.search(self.slot.output(OUTPUT_LIMIT))) or not _RUNS_PROGRAM.search(stack)
 
     def _describe(self, status: int) -> tuple[str, int | None, ErrorInfo]:
         if self.cause == "timeout":
@@ -197,6 +201,9 @@ def index_of(jobs: list[Job], job: Job) -> int:
     return next(i for i, j in enumerate(jobs) if j is job)
 
 
+# What glibc says of a heap that is no longer one.
+_HEAP = re.compile(r"free\(\)|malloc\(\)|realloc\(\)|double free|corrupted|munmap_chunk")
+_RUNS_PROGRAM = re.compile(r'harness/program\.py", line \d+ in run_once')
 _STACK_LINE = re.compile(r'File "(?:.*/site-packages/|.*/)torch/([^"]+)", line \d+ in (\S+)')
 
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from fuzzgraph.oracles._variants import Variants
 
 SCRATCH = "scratch"
+# A program whose oracles compile further ones has so many times the time limit.
+FURTHER = 4
 EXCHANGES = "llm.jsonl"
 
 
@@ -157,16 +159,18 @@ class JobMaker:
         from fuzzgraph.render import render
 
         cover = task.purpose == "cover"
+        plans = oracles.plan_all(
+            task.program, self.book, ("crash",) if cover else self._oracles(task), self.variants
+        )
+        further = bool(oracles.expensive() & plans.keys())
         return Job(
             id=f"{task.number}/{task.purpose}",
             source=render(task.program, self.book).source,
             target=self.config.target,
             tier="cover" if cover else "compare",
             options=job_options(task.program.options),
-            plans=oracles.plan_all(
-                task.program, self.book, ("crash",) if cover else self._oracles(task), self.variants
-            ),
-            timeout=self.config.timeout,
+            plans=plans,
+            timeout=self.config.timeout * (FURTHER if further else 1),
             coverage="" if task.purpose == "confirm" else "novel",
             expects_error=task.program.options.expects_error,
         )

@@ -39,9 +39,14 @@ def load(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
+@cache
+def expensive() -> frozenset[str]:
+    """Those that compile further programs. They are asked where no other oracle found anything."""
+    return frozenset(name for name in names() if getattr(load(name), "EXPENSIVE", False))
+
+
 def cheap() -> tuple[str, ...]:
-    """Those that need no further compilation of a program that shows nothing."""
-    return tuple(name for name in names() if not getattr(load(name), "EXPENSIVE", False))
+    return tuple(name for name in names() if name not in expensive())
 
 
 def plan_all(

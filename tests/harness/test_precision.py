@@ -118,6 +118,10 @@ def test_integers_and_overlapping_memory_stay():
         assert torch.equal(tensor, before)
 
 
+def test_zeros_without_memory_stay():
+    jitter(torch._efficientzerotensor((3,)), torch.Generator().manual_seed(0))
+
+
 def test_perturbation_reaches_results_and_is_repeatable():
     loaded = load("return {'x': torch.ones(1000)}", "y = x / 3; return y - 1 / 3, (x / 3 * 1e8).floor()")
     runs = [run_once(loaded, identity, perturbing_variant(seed)).results[0] for seed in (1, 1, 2)]

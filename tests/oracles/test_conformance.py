@@ -129,4 +129,12 @@ def test_variants_come_from_outside():
     assert asked == [n for n in oracles.names() if hasattr(oracles.load(n), "plan_variants")]
     assert [v["key"] for v in plans["guard"]["variants"]] == ["dtype"]
     assert "guard" not in oracles.plan_all(program)
-    assert set(oracles.names()) - set(oracles.cheap()) == {"guard", "equivalence"}
+    assert oracles.expensive() == {"guard", "equivalence"} == set(oracles.names()) - set(oracles.cheap())
+
+
+def test_expensive_oracles_are_asked_last_and_not_in_vain():
+    plan, reference, subject, tools = PLANTED["guard"][0]
+    job = Job("j", "", plans={"guard": plan, "value": {}})
+    for wrong, oracle in ((subject, "guard"), (WRONG, "value")):
+        found = runner._judge(job, reference, wrong, FakeTools(reference, **tools)).failures
+        assert [f.oracle for f in found] == [oracle]

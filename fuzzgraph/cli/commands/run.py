@@ -51,7 +51,7 @@ def as_text(name: str, job: Job, outcome: Outcome) -> str:
     for oracle in job.plans:
         found = [f for f in outcome.failures if f.oracle == oracle]
         verdict = "; ".join(said(f) for f in found)
-        lines.append(f"  {oracle:<12}{'FAIL  ' + verdict if found else verdict_without(outcome)}")
+        lines.append(f"  {oracle:<12}{'FAIL  ' + verdict if found else verdict_without(outcome, oracle)}")
     for failure in outcome.failures:
         if failure.oracle not in job.plans:
             lines.append(f"  {failure.oracle:<12}FAIL  {said(failure)}")
@@ -67,13 +67,23 @@ def said(failure: Failure) -> str:
     return f"{failure.kind} ({failure.stage}){where}: {what}"
 
 
-def verdict_without(outcome: Outcome) -> str:
+def verdict_without(outcome: Outcome, oracle: str) -> str:
+    from fuzzgraph import oracles
+
     if not outcome.valid:
         return "-     the reference does not run"
     if outcome.status == "unstable":
         return "-     the reference is not a judge"
     crashed = any(failure.oracle == "crash" for failure in outcome.failures)
+    if outcome.failures and not crashed and oracle in oracles.expensive():
+        return "-     not asked, another one failed"
     return "-     it did not get that far" if crashed or outcome.status not in ("ok", "failure") else "ok"
+
+
+def verdict(outcome: Outcome, oracle: str) -> str:
+    """fail, ok, or - for what was not judged."""
+    failed = any(f.oracle == oracle for f in outcome.failures)
+    return "fail" if failed else verdict_without(outcome, oracle).split()[0]
 
 
 def as_json(name: str, job: Job, outcome: Outcome) -> dict[str, Any]:
@@ -82,10 +92,7 @@ def as_json(name: str, job: Job, outcome: Outcome) -> dict[str, Any]:
         "target": job.target,
         "status": outcome.status,
         "stage": outcome.stage,
-        "oracles": {
-            oracle: "fail" if any(f.oracle == oracle for f in outcome.failures) else verdict_without(outcome).split()[0]
-            for oracle in job.plans
-        },
+        "oracles": {oracle: verdict(outcome, oracle) for oracle in job.plans},
         "notes": list(outcome.notes),
         "failures": [failure.__dict__ for failure in outcome.failures],
         "error": None if outcome.error is None else {"type": outcome.error.type, "message": outcome.error.message},
