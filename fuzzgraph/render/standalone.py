@@ -134,9 +134,9 @@ def standalone(
     compiled run gets through is checked, which makes it much shorter; for a program that expects an error (or with
     `missed_error`) that it raises an exception of eager's type, 125 where eager raises nothing; with `fake` FakeTensors
     are held against eager, and nothing is compiled. `checks` says what is compared. `ignore` lists what may hold other
-    values, by paths such as
-    ("results", 0, 1): call 0, second item; ("inputs", "x"), ("states", "log"), ("gradients",). `backend` is
-    torch.compile's, "" its default. `title` and `details` become the docstring. Raises ProgramError as `render` does.
+    values, by paths such as ("results", 0, 1): call 0, second item; ("inputs", "x"), ("states", "log"),
+    ("gradients",). `backend` is torch.compile's, "" its default. `title` and `details` become the docstring. Raises
+    ProgramError as `render` does.
     """
     reserved = quote.names(check) | {"compare", "execute", "same", *NAMES, *_TREE}
     parts = module_parts(program, book, load_forms() if forms is None else forms, reserved, options_in_run=True)
