@@ -101,8 +101,9 @@ def test_a_planted_fault_becomes_a_finding_with_a_reproducer(tmp_path: Path) -> 
         "        l.lowerings[key] = broken\n"
     )
     directory = tmp_path / "c"
-    done = fuzz(directory, "--stop-on", "PlantedFault", "--programs", 60, "--preload", tmp_path / "fault.py")
-    assert done.returncode == 0, done.stderr
+    planted = ("--preload", tmp_path / "fault.py", "--fail-on-new")
+    done = fuzz(directory, "--stop-on", "PlantedFault", "--programs", 60, *planted)
+    assert done.returncode == 1, done.stderr
     [finding] = [f for f in summary.read(directory).findings if "PlantedFault" in f["signature"]]
     folder = Path(finding["path"])
     described = json.loads((folder / "finding.json").read_text())

@@ -24,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the campaign's directory")
     add("--resume", action="store_true", default=False, help="go on with the campaign in DIR")
     add("--config", type=Path, default=None, metavar="FILE", help="a fuzzgraph.toml; options given here go before it")
+    add("--fail-on-new", action="store_true", default=False, help="exit with 1 if there is a finding that is not known")
     limits = parser.add_argument_group("limits (over all sessions of the campaign; without one it runs until stopped)")
     limits.add_argument("--time", type=str, metavar="TIME", help="wall time, such as 8h, 30m or 90s")
     limits.add_argument("--programs", type=int, metavar="N", help="executed programs")
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"\nCampaign ended: {reason}. Seed {standing.seed}.")
     print(summary.text(standing))
     print(summary.advice(standing))
-    return 0
+    return 1 if args.fail_on_new and standing.findings else 0
 
 
 def options(args: argparse.Namespace) -> Config:
