@@ -79,7 +79,7 @@ class Reduction(Edit):
         program = self.b.build()
         if not program.size:
             raise Rejected("nothing is left to compile")
-        new = self._problems(self.b) - self.doubtful
+        new = self.problems(self.b) - self.doubtful
         if new:
             raise Rejected(f"elements of an operand of {min(new)[0]} may be out of range")
         if not self._hazardous and (reason := hazard(self.tools.book, self.adapters, self.b)):
