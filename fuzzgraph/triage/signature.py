@@ -103,7 +103,7 @@ def normal_line(line: str) -> str:
     return re.sub(r"\b(tmp|buf|arg|x|i|ks|ps|cpp_fused\w*?_)\d+\b", r"\1N", line)
 
 
-_DTYPE = r"(?:torch\.)?\b(bool|u?int(?:8|16|32|64|#)|b?float(?:16|32|64|#)|complex(?:64|128|#))\b"
+_DTYPE = r"(?:torch\.)?\b(bool|u?int(?:8|16|32|64|#)|b?float(?:16|32|64|#)|complex(?:64|128|#))(?!\w)"
 _WIDTHS = {"bool": ("bool", 1), "bfloat16": ("float", 16)}
 _CPP_TYPE = (
     r"\b(?:(?:unsigned|signed) )?(?:short int|long long int|long int|u?int(?:8|16|32|64)_t|char|short|int|long|float"

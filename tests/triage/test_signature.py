@@ -9,7 +9,7 @@ import pytest
 from fuzzgraph.execution.protocol import Failure, Outcome
 from fuzzgraph.ir.text import parse
 from fuzzgraph.triage.folder import Discovery, files
-from fuzzgraph.triage.signature import normal_line, signature, signatures
+from fuzzgraph.triage.signature import core, normal_line, signature, signatures
 
 TEXT = """fuzzgraph 1
 input x: {dtype}[4]
@@ -109,3 +109,37 @@ def test_folder_says_all(tmp_path: object) -> None:
     assert described["signature"] == found.text
     assert described["preload"] == ["/x/p.py"]
     assert described["failures"][0]["frames"] == list(FRAMES)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (changed(VALUE, message="values differ (float32)"), changed(VALUE, message="values differ (int64)")),
+        (changed(VALUE, kind="dtype", message="torch.float32 became torch.float64"),
+         changed(VALUE, kind="dtype", message="torch.float16 became torch.float32")),
+        (changed(CRASH, stage="cpp", message=CPP),
+         changed(CRASH, stage="cpp", message=CPP.replace("short int", "signed char"))),
+        (changed(CRASH, message="aten.abs.default: got float# [1, 2]"),
+         changed(CRASH, message="aten.neg.default: got bool")),
+    ],
+)  # fmt: skip
+def test_the_core_of_a_failure_has_no_dtypes_and_operators(one: Failure, other: Failure) -> None:
+    assert core(one) == core(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (VALUE, CRASH),
+        (VALUE, changed(VALUE, oracle="gradient")),
+        (changed(VALUE, message="values differ (float32)"),
+         changed(VALUE, message="NaN where eager has none (float32)")),
+        (changed(VALUE, kind="dtype", message="torch.float32 became torch.float64"),
+         changed(VALUE, kind="dtype", message="torch.float64 became torch.float32")),
+        (CRASH, changed(CRASH, frames=(*FRAMES[:-1], "_inductor/ir.py:g"))),
+        (CRASH, changed(CRASH, exc_type="KeyError")),
+        (changed(CRASH, stage="cpp", message=CPP), changed(CRASH, stage="cpp", message="'x' was not declared")),
+    ],
+)  # fmt: skip
+def test_the_core_tells_failures_apart(one: Failure, other: Failure) -> None:
+    assert core(one) != core(other)
