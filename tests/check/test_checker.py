@@ -14,6 +14,8 @@ from fuzzgraph.check.source import load
 from fuzzgraph.cli import main
 from fuzzgraph.errors import UsageError
 
+pytestmark = pytest.mark.compiles  # only what an executor's start compiles, which is enough to be slow
+
 TOP = "import torch\ndef make_inputs(): return (torch.ones(3),)\ndef f(x): return x * 2, x.sum()\n"
 FILES = {
     "fine": TOP,
@@ -103,9 +105,9 @@ def test_exit_status(files, name, status, capfd):
     ("arguments", "line"),
     [
         (["none.py"], "fuzzgraph: none.py: No such file or directory"),
-        (["--jobs", "0", sys.argv[0]], "fuzzgraph: --jobs: must be positive"),
-        (["--timeout", "-1", sys.argv[0]], "fuzzgraph: --timeout: must be positive"),
-        (["--preload", "none.py", sys.argv[0]], "fuzzgraph: --preload none.py: no such file"),
+        (["--jobs", "0", __file__], "fuzzgraph: --jobs: must be positive"),
+        (["--timeout", "-1", __file__], "fuzzgraph: --timeout: must be positive"),
+        (["--preload", "none.py", __file__], "fuzzgraph: --preload none.py: no such file"),
     ],
 )
 def test_bad_arguments(arguments, line, capfd):

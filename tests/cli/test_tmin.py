@@ -45,7 +45,7 @@ call f(x)
 def test_what_is_refused(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "p.fg").write_text(FINE)
     (tmp_path / "q.fg").write_text(FINE)
-    refused(cli("tmin", tmp_path / "script.py"), 2, "script.py", ".fg")
+    refused(cli("tmin", tmp_path / "script.py"), 2, "script.py", "No such file")
     refused(cli("tmin", tmp_path / "none.fg"), 2, "none.fg", "no such program")
     refused(cli("tmin", tmp_path), 2, "2 programs")
     refused(cli("tmin", tmp_path / "p.fg", "--jobs", "0"), 2, "--jobs")

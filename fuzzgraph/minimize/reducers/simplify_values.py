@@ -35,7 +35,8 @@ def simpler(spec: InputSpec) -> list[Values]:
         tries.append(replace(old, params=()))
     if old.seed:
         tries.append(replace(old, seed=0))
-    return [v for v in tries if problem(v, dtype) is None and complexity(v) < complexity(old)]
+    distinct = dict.fromkeys(tries)
+    return [v for v in distinct if problem(v, dtype) is None and complexity(v) < complexity(old)]
 
 
 def said(values: Values) -> str:
