@@ -35,7 +35,7 @@ def reproducer(result: Result, timeout: float) -> str:
     difference = quote.source("difference", check)
     if not result.checked.facts["SIGNBIT"]:
         start = difference.index("    minus = ")
-        difference = difference[:start] + difference[difference.index("    strides = ") :]
+        difference = difference[:start] + difference[difference.index("    bits = ") :]
     excuse = "        if not as_good(eager.detach(), compiled.detach(), wide):\n    "
     assert excuse in difference
     difference = difference.replace(excuse, "").replace(", wide=None", "")

@@ -159,7 +159,7 @@ def test_a_real_compiler(compiled):
 @pytest.mark.compiles
 def test_a_report(compiled, tmp_path):
     folder = report.write(compiled["crash"], tmp_path, 60.0)
-    assert sorted(p.name for p in folder.iterdir()) == ["crash", "repro.py", "report.md", "verdict.json"]
+    assert sorted(p.name for p in folder.iterdir()) == ["crash", "report.md", "repro.py", "verdict.json"]
     text = (folder / "report.md").read_text()
     heads = ["# crash: crash (inductor)", "## Describe the bug", "## Error logs", "## Minified repro", "## Ablation"]
     assert [line for line in text.splitlines() if line in heads] == heads and "RuntimeError: no back end" in text

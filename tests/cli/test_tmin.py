@@ -72,8 +72,8 @@ def test_the_result_is_written_and_told(cli: Cli, tmp_path: Path) -> None:
     assert done.returncode == 0, done
     told = json.loads(done.stdout)
     assert told["operators"] == {"before": 3, "after": 1}
-    assert told["key"].startswith("crash|exception|inductor|AssertionError|_inductor/")
-    assert told["key"].endswith("|AssertionError: planted")
+    assert told["key"].startswith("crash|exception|inductor|AssertionError|")
+    assert "|AssertionError: planted" in told["key"]
     assert told["stopped"] == "fixpoint"
     assert told["confirmed"]["verdict"] == "stable"
     assert told["reducers"]["cut_tail"]["accepted"] >= 1
