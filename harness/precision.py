@@ -98,40 +98,66 @@ def float64_variant() -> Variant:
     return Variant(prepare=_upcast_all, around=[_DefaultFloat64, Float64Mode], autocast=False)
 
 
-def perturbing_variant(seed: int) -> Variant:
-    """Inputs, and results of operators, moved by one ulp up or down at random. Inputs of half precision stay: their
+class Nudge:
+    """Which way elements move: all of them "up" or "down", or each at random by a seed."""
+
+    def __init__(self, how: int | str) -> None:
+        self.how = how
+        self._generator = torch.Generator("cpu").manual_seed(how if isinstance(how, int) else 0)
+
+    def up(self, like: torch.Tensor) -> torch.Tensor:
+        """A mask of the elements that move up."""
+        if isinstance(self.how, str):
+            return torch.full(like.shape, self.how == "up", device=like.device)
+        return torch.rand(like.shape, generator=self._generator, device="cpu").to(like.device) < 0.5
+
+
+def perturbing_variant(how: int | str) -> Variant:
+    """Inputs, and results of operators, moved by one ulp as `Nudge(how)` says. Inputs of half precision stay: their
     ulp is far more than what computing with them in another order makes."""
-    generator = torch.Generator("cpu").manual_seed(seed)
+    nudge = Nudge(how)
 
     def prepare(namespace: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         for tensor in _tensors(inputs):
             if tensor.dtype not in (torch.float16, torch.bfloat16):
-                jitter(tensor, generator)
+                jitter(tensor, nudge)
         return inputs
 
-    return Variant(prepare=prepare, around=[lambda: PerturbingMode(generator)])
+    return Variant(prepare=prepare, around=[lambda: PerturbingMode(nudge)])
+
+
+# Pointwise functions that no two libraries round alike: a whole number that one of them gives (tanh(20) = 1) is no more
+# meant than any other value, and each element of an in-place result is computed anew.
+_ROUNDED = frozenset({
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "digamma", "erf", "erfc", "erfinv",
+    "exp", "exp2", "expm1", "gelu", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logit",
+    "log_sigmoid_forward", "mish", "pow", "polygamma", "rsqrt", "sigmoid", "silu", "sin", "sinc", "sinh", "softplus",
+    "tan", "tanh", "xlogy",
+})  # fmt: skip
 
 
 class PerturbingMode(TorchDispatchMode):
-    """Moves what operators compute by an ulp, as another order of operations would. Views and in-place results are
-    left alone: moving those would write to other values. So are random numbers, which nobody computes."""
+    """Moves what operators compute by an ulp, as another order of operations would. Views are left alone, and in-place
+    results but those of functions that compute all their elements: moving those would write to other values. So are
+    random numbers, which nobody computes."""
 
-    def __init__(self, generator: torch.Generator) -> None:
+    def __init__(self, nudge: Nudge) -> None:
         super().__init__()
-        self.generator = generator
+        self.nudge = nudge
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
         drawn = torch.Tag.nondeterministic_seeded in func.tags
-        if not drawn and all(r.alias_info is None for r in func._schema.returns):
+        rounded = func._schema.name.removeprefix("aten::").removesuffix("_") in _ROUNDED
+        if not drawn and (rounded or all(r.alias_info is None for r in func._schema.returns)):
             for tensor in _tensors(result):
-                jitter(tensor, self.generator)
+                jitter(tensor, self.nudge, whole=rounded)
         return result
 
 
-def jitter(tensor: torch.Tensor, generator: torch.Generator) -> None:
-    """Move each element by an ulp, in place, but those that are special by intention: zeros, infinities, NaN, small
-    integers. A bug at a special value must not pass for noise."""
+def jitter(tensor: torch.Tensor, nudge: Nudge, whole: bool = False) -> None:
+    """Move each element by an ulp, in place, but those that are special by intention: zeros, infinities, NaN, and small
+    integers unless `whole`. A bug at a special value must not pass for noise."""
     if tensor._is_zerotensor():  # autograd's zeros have no memory to write to
         return
     if tensor.is_complex():
@@ -142,10 +168,11 @@ def jitter(tensor: torch.Tensor, generator: torch.Generator) -> None:
         return
     with torch.no_grad(), torch.inference_mode(tensor.is_inference()):
         plain = tensor.detach()
-        up = torch.rand(plain.shape, generator=generator, device="cpu").to(plain.device) < 0.5
+        up = nudge.up(plain)
         far = torch.where(up, torch.inf, -torch.inf).to(plain.dtype)
         moved = torch.nextafter(plain, far) if plain.dtype != torch.float16 else _half_after(plain, up)
-        special = ~torch.isfinite(plain) | ((plain == plain.round()) & (plain.abs() <= _EXACT))
+        meant = plain == 0 if whole else (plain == plain.round()) & (plain.abs() <= _EXACT)
+        special = ~torch.isfinite(plain) | meant
         plain.copy_(torch.where(special, plain, moved))
 
 

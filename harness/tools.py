@@ -33,8 +33,8 @@ class Tools:
     def rerun(self) -> Run:
         return self._once("rerun", lambda: run_once(self._loaded, identity))
 
-    def perturbed(self, seed: int) -> Run:
-        return self._once(("perturbed", seed), lambda: run_once(self._loaded, identity, perturbing_variant(seed)))
+    def perturbed(self, how: int | str) -> Run:
+        return self._once(("perturbed", how), lambda: run_once(self._loaded, identity, perturbing_variant(how)))
 
     def float64(self) -> Run | None:
         return self._once("float64", self._float64)

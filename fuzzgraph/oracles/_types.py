@@ -43,8 +43,9 @@ class Precision(Protocol):
         """The reference again."""
         ...
 
-    def perturbed(self, seed: int) -> Run:
-        """The reference with values moved by an ulp: inputs, and results of operators that round."""
+    def perturbed(self, how: int | str) -> Run:
+        """The reference with values moved by an ulp: inputs, and results of operators that round. `how`: all "up", all
+        "down", or each at random by a seed."""
         ...
 
     def float64(self) -> Run | None:

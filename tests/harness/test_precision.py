@@ -6,7 +6,7 @@ from textwrap import dedent
 import pytest
 import torch
 
-from fuzzgraph.harness.precision import float64_variant, jitter, perturbing_variant
+from fuzzgraph.harness.precision import Nudge, float64_variant, jitter, perturbing_variant
 from fuzzgraph.harness.program import Loaded, identity, run_once
 
 
@@ -115,8 +115,8 @@ def test_an_ulp_moves_ordinary_values_only():
     for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
         kept, moved = special.to(dtype), torch.tensor([0.3, -1.7, 1e-4], dtype=dtype)
         before = moved.clone()
-        jitter(kept, torch.Generator().manual_seed(0))
-        jitter(moved, torch.Generator().manual_seed(0))
+        jitter(kept, Nudge(0))
+        jitter(moved, Nudge(0))
         assert torch.equal(kept.nan_to_num(7), special.to(dtype).nan_to_num(7)), dtype
         assert torch.signbit(kept[1])
         assert bool((moved != before).all())
@@ -126,12 +126,29 @@ def test_an_ulp_moves_ordinary_values_only():
 def test_integers_and_overlapping_memory_stay():
     for tensor in (torch.arange(4), torch.tensor(0.3).expand(3), torch.ones(0)):
         before = tensor.clone()
-        jitter(tensor, torch.Generator().manual_seed(0))
+        jitter(tensor, Nudge(0))
         assert torch.equal(tensor, before)
 
 
+def test_whole_numbers_that_come_of_rounding_are_moved():
+    """tanh(20) is 1 in float32, or the number before it: whatever is made of the difference is noise."""
+    moved = load("return {'x': torch.full((64,), 20.0)}", "return x.tanh().frac(), x.clone().tanh_().frac(), x.floor()")
+    plain, again = run_once(moved, identity), run_once(moved, identity, perturbing_variant("down"))
+    assert not plain.results[0][0].any() and again.results[0][0].any()
+    assert not plain.results[0][1].any() and again.results[0][1].any()
+    assert torch.equal(plain.results[0][2], again.results[0][2])
+
+
+def test_all_elements_may_move_one_way():
+    plain = torch.tensor([0.3, -1.7, 1e-4])
+    for how, sign in (("up", 1), ("down", -1)):
+        moved = plain.clone()
+        jitter(moved, Nudge(how))
+        assert torch.equal(torch.sign(moved - plain), torch.full((3,), float(sign)))
+
+
 def test_zeros_without_memory_stay():
-    jitter(torch._efficientzerotensor((3,)), torch.Generator().manual_seed(0))
+    jitter(torch._efficientzerotensor((3,)), Nudge(0))
 
 
 def test_perturbation_reaches_results_and_is_repeatable():
