@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from types import TracebackType
 
-from fuzzgraph.errors import EnvironmentProblem
 from fuzzgraph.execution.executor import Executor
 from fuzzgraph.execution.protocol import Job, Outcome
 from fuzzgraph.triage.ablation import Row, ablate
@@ -98,9 +97,6 @@ class Checker:
         (outcome,) = self.execute([job])
         if outcome.status == "timeout" and outcome.stage == "judge":
             (outcome,) = self.execute([replace(job, timeout=JUDGING * self.timeout)])
-        if outcome.status == "lost":
-            said = outcome.error.message if outcome.error else "no reason given"
-            raise EnvironmentProblem(f"the harness failed: {said}", where=id)
         return job, outcome
 
     def execute(self, jobs: Sequence[Job]) -> list[Outcome]:

@@ -12,7 +12,8 @@ SAME, DIVERGES, INVALID, TIMEOUT, ERROR_TYPE = "same", "diverges", "invalid", "t
 # Which of several failures names the verdict: what a user would call the bug, then what follows from it.
 RANK = (
     ("crash", None), ("missed_error", "missed"), ("value", "value"), ("metadata", "dtype"), ("metadata", "shape"),
-    ("structure", None), ("gradient", None), ("aliasing", "mutation"), ("value", None), ("aliasing", None),
+    ("metadata", "memory"), ("structure", None), ("gradient", None), ("aliasing", "mutation"), ("value", None),
+    ("aliasing", None),
     ("metadata", None), ("guard", None), ("equivalence", None), ("device", None), ("fake", None),
     ("missed_error", None),
 )  # fmt: skip
@@ -60,6 +61,8 @@ def verdict(file: str, checked: Checked, outcome: Outcome, limit: float) -> Verd
         return Verdict(file, ERROR_TYPE, sentence(first.detail), first)
     if first is not None:
         return Verdict(file, DIVERGES, sentence(said(first, outcome)), first)
+    if outcome.status == "lost":
+        return Verdict(file, INVALID, sentence(f"the harness failed: {outcome.error.message if outcome.error else ''}"))
     if outcome.status == "timeout":
         where = {"judge": "the runs that judge the result do"}.get(outcome.stage, "eager does")
         return Verdict(file, TIMEOUT, f"{where} not end within {limit:g} s")

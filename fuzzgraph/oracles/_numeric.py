@@ -29,12 +29,13 @@ FAR_MOST = 0.25
 
 
 def as_tensor(value: Any) -> torch.Tensor | None:
-    """A number or a strided tensor as a plain tensor on the CPU; None for anything else.
+    """A number or a strided tensor as a plain tensor on the CPU; None for anything else, and for a tensor that reaches
+    beyond its memory, which must not be read.
 
     Python floats count as float32: they may come from an `item()` of one.
     """
     if isinstance(value, torch.Tensor):
-        if value.layout != torch.strided or value.is_quantized:
+        if value.layout != torch.strided or value.is_quantized or beyond(value):
             return None
         value = value.detach().resolve_conj().resolve_neg().cpu()
         return value.to(torch.float64) if "float8" in str(value.dtype) else value
@@ -45,6 +46,13 @@ def as_tensor(value: Any) -> torch.Tensor | None:
     if isinstance(value, complex):
         return torch.tensor(value, dtype=torch.complex64)
     return None
+
+
+def beyond(value: torch.Tensor) -> bool:
+    """Whether a strided tensor reaches beyond its memory: compiled code can make such a one, torch's own cannot."""
+    last = sum((n - 1) * s for n, s in zip(value.shape, value.stride()))
+    end = (value.storage_offset() + last + 1) * value.itemsize
+    return value.numel() > 0 and end > value.untyped_storage().nbytes()
 
 
 def wide(value: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,5 @@
-"""Wrong metadata of tensors: dtype, shape, strides, device, layout, requires_grad, conj and neg bits.
+"""Wrong metadata of tensors: dtype, shape, strides, device, layout, requires_grad, conj and neg bits, and whether the
+memory is as large as they say.
 
 It looks at outputs, inputs after the run and states; strides only where a program can see them (dims of more than one
 element). It cannot judge the strides of gradients, of which autograd promises nothing.
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ._failure import Failure
+from ._numeric import beyond
 from ._snapshot import Key, show, table
 from ._types import Run, Tools
 
@@ -51,6 +53,11 @@ def differences(key: Key, a: torch.Tensor, b: torch.Tensor) -> Iterator[Failure]
             return
     if a.shape != b.shape:
         yield _failure("shape", "shapes differ", f"{where}: eager {list(a.shape)}, compiled {list(b.shape)}")
+        return
+    if a.layout == torch.strided and beyond(b) and not beyond(a):
+        detail = f"{where}: shape {list(b.shape)}, strides {list(b.stride())}, offset {b.storage_offset()}"
+        detail += f" in {b.untyped_storage().nbytes()} bytes"
+        yield _failure("memory", "a tensor reaches beyond its memory", detail)
         return
     if a.layout == torch.strided and _strides(a) != _strides(b):
         detail = f"{where}, shape {list(a.shape)}: eager {list(a.stride())}, compiled {list(b.stride())}"

@@ -48,6 +48,8 @@ def of(status, *failures, stage="done", error=None, missed=False, checked=CHECKE
         (of("invalid", stage="reference", error=ErrorInfo("FuzzgraphNoJudge", "why")), "invalid", "a.py: invalid: why"),
         (of("signal", stage="reference", error=ErrorInfo("SIGSEGV", "killed by SIGSEGV")), "invalid",
          "a.py: invalid: eager does not run: SIGSEGV: killed by SIGSEGV"),
+        (of("lost", stage="harness", error=ErrorInfo("HarnessFault", "why")), "invalid",
+         "a.py: invalid: the harness failed: why"),
         (of("unstable", error=ErrorInfo("Unstable", "an ulp")), "same", "a.py: same: eager is no judge: an ulp"),
     ],
 )  # fmt: skip

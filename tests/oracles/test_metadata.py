@@ -65,3 +65,14 @@ def test_inputs_and_gradients():
 
 def test_no_verdict_on_a_run_that_raised():
     assert kinds(run(X), run(X.double(), error=RuntimeError("x"))) == []
+
+
+def test_a_tensor_that_reaches_beyond_its_memory_is_not_read():
+    from fuzzgraph.oracles import value
+
+    bad = torch._C._dynamo.guards._reinterpret_tensor(torch.ones(3), (3, 2), (2, 1), 0)
+    good = torch.zeros(3, 2)
+    (failure,) = metadata.judge({}, run(good), run(bad), FakeTools(run(good)))
+    assert failure.kind == "memory" and failure.detail.endswith("shape [3, 2], strides [2, 1], offset 0 in 12 bytes")
+    assert value.judge({}, run(good), run(bad), FakeTools(run(good))) == []
+    assert kinds(torch.ones(3)[1:], torch.ones(3)[1:]) == kinds(torch.ones(0, 3), torch.ones(0, 3)) == []
