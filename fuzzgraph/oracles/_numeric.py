@@ -52,7 +52,7 @@ def beyond(value: torch.Tensor) -> bool:
     """Whether a strided tensor reaches beyond its memory: compiled code can make such a one, torch's own cannot."""
     last = sum((n - 1) * s for n, s in zip(value.shape, value.stride()))
     end = (value.storage_offset() + last + 1) * value.itemsize
-    return value.numel() > 0 and end > value.untyped_storage().nbytes()
+    return value.numel() > 0 and bool(end > value.untyped_storage().nbytes())
 
 
 def wide(value: torch.Tensor) -> torch.Tensor:
