@@ -11,7 +11,8 @@ from .source import Checked
 SAME, DIVERGES, INVALID, TIMEOUT, ERROR_TYPE = "same", "diverges", "invalid", "timeout", "error-type"
 # Which of several failures names the verdict: what a user would call the bug, then what follows from it.
 RANK = (
-    ("crash", None), ("missed_error", "missed"), ("value", "value"), ("metadata", "dtype"), ("metadata", "shape"),
+    ("crash", None), ("missed_error", "missed"), ("structure", "structure"), ("value", "value"), ("metadata", "dtype"),
+    ("metadata", "shape"),
     ("metadata", "memory"), ("structure", None), ("gradient", None), ("aliasing", "mutation"), ("value", None),
     ("aliasing", None),
     ("metadata", None), ("guard", None), ("equivalence", None), ("device", None), ("fake", None),

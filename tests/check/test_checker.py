@@ -168,6 +168,8 @@ def test_a_report(compiled, tmp_path):
 
 
 @pytest.mark.compiles
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("name", "status"), [("module", 0), ("crash", 1)])
 def test_reproducers_by_plain_python(compiled, tmp_path, name, status):
     (tmp_path / "repro.py").write_text(report.reproducer(compiled[name], 280.0))
