@@ -5,13 +5,13 @@ A reducer is found by presence: the class that `@reducer` decorates. See `reduce
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import FuzzgraphError
+from ..presence import class_in
 
 if TYPE_CHECKING:
     from ..ir.program import Program
@@ -84,16 +84,5 @@ def load(extra: Iterable[str | Path] = ()) -> list[Reducer]:
 
 def _reducer_of(path: Path, shipped: bool) -> Reducer:
     name = f"{__name__}.reducers.{path.stem}" if shipped else f"fuzzgraph_reducer_{path.stem}"
-    try:
-        spec = importlib.util.spec_from_file_location(name, path)
-        if spec is None or spec.loader is None:
-            raise ImportError("not a Python file")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    except Exception as e:
-        raise FuzzgraphError(f"does not import: {type(e).__name__}: {e}", where=str(path)) from e
-    classes = [c for c in vars(module).values() if isinstance(c, type) and vars(c).get("_is_reducer")]
-    if len(classes) != 1:
-        raise FuzzgraphError(f"defines {len(classes)} reducers, expected one class with @reducer", where=str(path))
-    made: Reducer = classes[0]()
+    made: Reducer = class_in(path, name, "reducer")()
     return made

@@ -6,7 +6,6 @@ are helpers. See `swap_operands.py` for a small one.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
@@ -14,6 +13,7 @@ from typing import Any, Protocol
 
 from ..errors import FuzzgraphError
 from ..ir.program import Program
+from ..presence import class_in
 from .tools import Tools
 
 __all__ = ["Mutator", "Tools", "load", "mutator"]
@@ -73,16 +73,5 @@ def _folder(extra: str | Path) -> Path:
 
 def _mutator_of(path: Path, shipped: bool) -> Mutator:
     name = f"{__name__}.{path.stem}" if shipped else f"fuzzgraph_mutator_{path.stem}"
-    try:
-        spec = importlib.util.spec_from_file_location(name, path)
-        if spec is None or spec.loader is None:
-            raise ImportError("not a Python file")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    except Exception as e:
-        raise FuzzgraphError(f"does not import: {type(e).__name__}: {e}", where=str(path)) from e
-    classes = [c for c in vars(module).values() if isinstance(c, type) and vars(c).get("_is_mutator")]
-    if len(classes) != 1:
-        raise FuzzgraphError(f"defines {len(classes)} mutators, expected one class with @mutator", where=str(path))
-    made: Mutator = classes[0]()
+    made: Mutator = class_in(path, name, "mutator")()
     return made

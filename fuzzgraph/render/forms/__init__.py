@@ -6,7 +6,6 @@ A form is found by presence: the class that `@form` decorates. See `no_grad.py` 
 from __future__ import annotations
 
 import functools
-import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from random import Random
 from typing import Any, Protocol
 
 from ...errors import FuzzgraphError
+from ...presence import class_in
 
 
 @dataclass(frozen=True)
@@ -84,16 +84,5 @@ def _load(extra: tuple[Path, ...]) -> dict[str, Form]:
 
 def _form_of(path: Path, shipped: bool) -> Form:
     name = f"{__name__}.{path.stem}" if shipped else f"fuzzgraph_form_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise FuzzgraphError("not a Python file", where=str(path))
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as e:
-        raise FuzzgraphError(f"does not import: {type(e).__name__}: {e}", where=str(path)) from e
-    classes = [c for c in vars(module).values() if isinstance(c, type) and getattr(c, "_is_form", False)]
-    if len(classes) != 1:
-        raise FuzzgraphError(f"defines {len(classes)} forms, expected one class with @form", where=str(path))
-    made: Form = classes[0]()
+    made: Form = class_in(path, name, "form")()
     return made
