@@ -7,13 +7,13 @@ import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzzgraph.errors import FuzzgraphError, UsageError
 from fuzzgraph.execution.protocol import Job, Outcome
-from fuzzgraph.ir.program import Program, RunOptions
+from fuzzgraph.ir.program import Program
 from fuzzgraph.ir.wire import unpack
 from fuzzgraph.resources import data_dir
 
@@ -156,24 +156,16 @@ class JobMaker:
 
     def __call__(self, task: Task) -> Job:
         from fuzzgraph import oracles
-        from fuzzgraph.render import render
+        from fuzzgraph.execution.jobs import make_job
 
         cover = task.purpose == "cover"
-        plans = oracles.plan_all(
-            task.program, self.book, ("crash",) if cover else self._oracles(task), self.variants
-        )
-        further = bool(oracles.expensive() & plans.keys())
-        return Job(
-            id=f"{task.number}/{task.purpose}",
-            source=render(task.program, self.book).source,
-            target=self.config.target,
-            tier="cover" if cover else "compare",
-            options=job_options(task.program.options),
-            plans=plans,
-            timeout=self.config.timeout * (FURTHER if further else 1),
-            coverage="" if task.purpose == "confirm" else "novel",
-            expects_error=task.program.options.expects_error,
-        )
+        job = make_job(
+            task.program, self.book, id=f"{task.number}/{task.purpose}", target=self.config.target,
+            tier="cover" if cover else "compare", timeout=self.config.timeout,
+            coverage="" if task.purpose == "confirm" else "novel", only=("crash",) if cover else self._oracles(task),
+            variants=self.variants,
+        )  # fmt: skip
+        return replace(job, timeout=job.timeout * FURTHER) if oracles.expensive() & job.plans.keys() else job
 
     def _oracles(self, task: Task) -> tuple[str, ...]:
         from fuzzgraph import oracles
@@ -201,11 +193,6 @@ class Reproducer:
         if key and self.variant is not None:
             program = self.variant(program, key)
         return script(program, self.book, outcome.failures, title=title, target=self.target)
-
-
-def job_options(options: RunOptions) -> dict[str, Any]:
-    """Run options as a job holds them."""
-    return {**asdict(options), "config": dict(options.config)}
 
 
 def load_seeds(config: Config, infer: Inference, book: RuleBook, log: LogFile) -> list[Seed]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -73,10 +72,10 @@ class Workshop:
         return self._executors[key]
 
     def job(self, id: str, program: Program, target: str, oracles: Collection[str] | None = None) -> Job:
-        job = make_job(program, self.book, id=id, target=target, timeout=self.timeout)
-        if oracles is None:
-            return job
-        return replace(job, plans={name: plan for name, plan in job.plans.items() if name in oracles})
+        from fuzzgraph import oracles as known
+
+        only = None if oracles is None else [name for name in known.names() if name in oracles]
+        return make_job(program, self.book, id=id, target=target, timeout=self.timeout, only=only)
 
     def run_programs(
         self, programs: Sequence[Program], target: str, preload: Sequence[str], oracles: Collection[str] | None = None
