@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
-from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fuzzgraph.execution.protocol import Job, Outcome
 from fuzzgraph.ir.hash import content_hash
 from fuzzgraph.ir.program import Program
+from fuzzgraph.triage.equipment import Equipment
 
 from .config import Config
 from .parts import JobMaker
 from .task import Origin, Task
 
+if TYPE_CHECKING:
+    from fuzzgraph.execution.executor import Executor
 
-class Bench:
-    """Starts what it needs when it is needed; a context manager. `target` and `preload` go before a program's own.
+
+class Bench(Equipment):
+    """Runs programs as a campaign would confirm them. `target` and `preload` go before a program's own.
 
     `oracles` are those to ask; None: all but those that compile further programs. `jobs` programs run side by side.
     """
@@ -28,13 +30,9 @@ class Bench:
         self, target: str | None, preload: Sequence[str] | None, timeout: float, coverage: str = "",
         jobs: int = 1, oracles: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
+        super().__init__(jobs)
         self._target, self._preload, self._timeout, self._coverage = target, preload, timeout, coverage
-        self._oracles, self._jobs = oracles, jobs
-        self._stack = ExitStack()
-        self._executors: dict[tuple[str, ...], Any] = {}
-        self._infer: Any = None
-        self._book: Any = None
-        self._variants: Any = None
+        self._oracles = oracles
 
     def __enter__(self) -> Bench:
         from fuzzgraph.llm.config import SECRET_VARIABLES
@@ -42,37 +40,6 @@ class Bench:
         for name in SECRET_VARIABLES:
             os.environ.pop(name, None)
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
-
-    @property
-    def infer(self) -> Any:
-        if self._infer is None:
-            from fuzzgraph.execution.infer import InferClient
-
-            self._infer = self._stack.enter_context(InferClient())
-        return self._infer
-
-    @property
-    def book(self) -> Any:
-        if self._book is None:
-            from fuzzgraph.grammar import load_rules
-
-            self._book = load_rules()
-        return self._book
-
-    @property
-    def variants(self) -> Any:
-        """Makes variants of programs, as `generate.variants.Variants` does."""
-        if self._variants is None:
-            from fuzzgraph.generate import Generator
-            from fuzzgraph.generate.variants import Variants
-
-            self._variants = Variants(Generator(self.book, self.infer))
-        return self._variants
 
     def run(self, name: str, program: Program, settings: Mapping[str, Any]) -> tuple[Job, Outcome]:
         """The job and its outcome; `settings` may hold the target and preload that a finding was found with."""
@@ -108,10 +75,5 @@ class Bench:
     def target(self, settings: Mapping[str, Any]) -> str:
         return str(self._target or settings.get("target") or "inductor")
 
-    def _executor(self, settings: Mapping[str, Any]) -> Any:
-        preload = tuple(settings.get("preload", ()) if self._preload is None else self._preload)
-        if preload not in self._executors:
-            from fuzzgraph.execution.executor import Executor
-
-            self._executors[preload] = self._stack.enter_context(Executor(jobs=self._jobs, preload=preload))
-        return self._executors[preload]
+    def _executor(self, settings: Mapping[str, Any]) -> Executor:
+        return self.executor(settings.get("preload", ()) if self._preload is None else self._preload)
