@@ -17,7 +17,7 @@ from ..ir.builder import Builder, FunctionBuilder
 from ..ir.builtins import BUILTINS
 from ..ir.program import InputSpec, Ref, root_of, rooted_types_in, type_of
 from ..ir.types import TensorType
-from ..ir.typing import is_opaque, operands
+from ..ir.typing import callable_names, is_opaque, operands
 from ..ir.values import INTEGER_RANGE, VALUE_KINDS, Values
 from .adapt import Adapters
 
@@ -120,7 +120,7 @@ class Knowledge:
         if position is None:
             return []
         found = []
-        callers = {self.f.name} | {c.name for c in self.b.closures if c.function == self.f.name}
+        callers = callable_names(self.b, self.f.name)
         for call in self.b.calls:
             # A call may lack arguments of parameters that were just added.
             if call.function in callers and position < len(call.args):

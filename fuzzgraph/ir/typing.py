@@ -29,9 +29,14 @@ def find_spec(b: Script, name: str) -> InputSpec | None:
     return next((s for s in (*b.inputs, *b.constants) if s.name == name), None)
 
 
+def callable_names(b: Script, function: str) -> set[str]:
+    """The names by which a script can call a function: its own, and those of its closures."""
+    return {function} | {c.name for c in b.closures if c.function == function}
+
+
 def script_calls(b: Script, function: str, count: int) -> list[Call]:
     """The calls of a function, or of a closure of it, that the script makes with `count` arguments."""
-    names = {function} | {c.name for c in b.closures if c.function == function}
+    names = callable_names(b, function)
     return [call for call in b.calls if call.function in names and len(call.args) == count]
 
 

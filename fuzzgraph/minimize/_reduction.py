@@ -20,7 +20,7 @@ from ..ir.infer import Inference
 from ..ir.program import Call, InputSpec, Program, Ref, type_of
 from ..ir.retype import retype
 from ..ir.types import TensorType, Type, tensor
-from ..ir.typing import argument_type, operands
+from ..ir.typing import argument_type, callable_names, operands
 from ..ir.values import Values, default_kind
 from ..mutators._edit import Edit, references
 from ..mutators.tools import Tools
@@ -118,7 +118,8 @@ class Reduction(Edit):
             self.b.add_constant(_plain(name, first))
             return f.read(name)
         names: dict[TensorType, str] = {}
-        calls = [i for i, c in enumerate(self.b.calls) if c.function in self._callers(f) and i not in self.dead_calls]
+        mine = callable_names(self.b, f.name)
+        calls = [i for i, c in enumerate(self.b.calls) if c.function in mine and i not in self.dead_calls]
         if not calls:
             raise Rejected(f"nothing calls {f.name}")
         for kind in types:
@@ -132,26 +133,20 @@ class Reduction(Edit):
         self.b.stale = True
         return f.add_placeholder(name, first)
 
-    def _callers(self, f: FunctionBuilder) -> set[str]:
-        return {f.name} | {c.name for c in self.b.closures if c.function == f.name}
-
     # --- taking away
 
     def drop_inputs(self) -> None:
         """Inputs, constants and states that nothing refers to; an input whose view is needed stays."""
         super().drop_inputs()
         for _ in range(2):  # a view first, then its base
-            named = {s.view_of for s in (*self.b.inputs, *self.b.constants)} | set(_names(self.b))
-            named |= {str(n.target) for f in self.functions() for n in f.nodes if n.op == "get_attr" and _used(f, n)}
+            named = {s.view_of for s in (*self.b.inputs, *self.b.constants)} | set(_names(self.b)) | self.reads()
             self.b.inputs = [s for s in self.b.inputs if s.name in named]
             self.b.states = [s for s in self.b.states if s.name in named]
 
     def _drop_unreached(self) -> None:
         """Functions and closures that nothing calls."""
         while True:
-            named = {c.function for c in self.b.calls} | set(_names(self.b))
-            reads = {str(n.target) for f in self.functions() for n in f.nodes if n.op == "get_attr" and _used(f, n)}
-            named |= reads
+            named = {c.function for c in self.b.calls} | set(_names(self.b)) | self.reads()
             closures = [c for c in self.b.closures if c.name in named]
             named |= {c.function for c in closures}
             functions = {n: f for n, f in self.b.functions.items() if n in named}
@@ -176,7 +171,8 @@ class Reduction(Edit):
         if node not in params:
             return []
         at = params.index(node)
-        args: list[Any] = [c.args[at] for c in self.b.calls if c.function in self._callers(f) and at < len(c.args)]
+        mine = callable_names(self.b, f.name)
+        args: list[Any] = [c.args[at] for c in self.b.calls if c.function in mine and at < len(c.args)]
         return [a.name for a in args if isinstance(a, Ref)]
 
 
@@ -197,7 +193,7 @@ def within(domain: ValueDomain, spec: InputSpec) -> Values:
 def call_types(program: Program, tools: Tools, function: str) -> dict[str, list[TensorType]]:
     """The types of the nodes of a function that are tensors, each in every call of the function that the script makes,
     or alone where it makes none."""
-    callers = {function} | {c.name for c in program.closures if c.function == function}
+    callers = callable_names(program, function)
     calls = [c for c in program.calls if c.function in callers]
     mine = {n.name: type_of(n) for n in program.function(function).body}
     known = {_kinds(program, calls[0]): mine} if calls else {}
@@ -266,7 +262,3 @@ def _without_gone(structure: Any) -> Any:
 
 def _names(b: Builder) -> list[str]:
     return list(references([[c.args for c in b.calls], [c.bindings for c in b.closures]]))
-
-
-def _used(f: FunctionBuilder, node: fx.Node) -> bool:
-    return bool(node.users) or node in operands(f.result)

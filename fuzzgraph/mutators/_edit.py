@@ -21,7 +21,7 @@ from ..ir.hash import content_hash
 from ..ir.program import Call, InputSpec, Program, Ref, type_of
 from ..ir.retype import retype
 from ..ir.types import AnyType, TensorType, Type
-from ..ir.typing import argument_type, bind_parameters, operands
+from ..ir.typing import argument_type, bind_parameters, callable_names, operands
 from .tools import Tools
 
 # Attempts of one mutation before it declines; a failed one costs about as much as a good one.
@@ -63,7 +63,7 @@ class Edit:
         self.adapters = tools.generator.adapters
         self.doubtful = self.problems(self.b) if program.size else set()
         self._hazardous = hazard(tools.book, self.adapters, self.b) is not None
-        self._unused = {n.name for f in self.b.functions.values() for n in f.placeholders if not _used(f, n)}
+        self._unused = {n.name for f in self.b.functions.values() for n in f.placeholders if not is_used(f, n)}
 
     # --- choosing
 
@@ -100,7 +100,7 @@ class Edit:
 
     def is_open(self, f: FunctionBuilder) -> bool:
         """Whether parameters can be added: only the script calls the function."""
-        names = {f.name} | {c.name for c in self.b.closures if c.function == f.name}
+        names = callable_names(self.b, f.name)
         readers = (n for g in self.functions() for n in g.nodes if n.op == "get_attr")
         return not any(str(n.target) in names for n in readers) and not _mentioned(names, self.b)
 
@@ -127,7 +127,7 @@ class Edit:
     def bind_new_inputs(self, f: FunctionBuilder) -> None:
         """Pass the parameters that a source added to each call of the function."""
         names = [n.name for n in f.placeholders[len(f.captures) :]]
-        callers = {f.name} | {c.name for c in self.b.closures if c.function == f.name}
+        callers = callable_names(self.b, f.name)
         for i, call in enumerate(self.b.calls):
             if call.function in callers and len(call.args) < len(names):
                 more = tuple(Ref(n) for n in names[len(call.args) :])
@@ -217,15 +217,19 @@ class Edit:
         if not self.is_open(f):
             return
         for node in f.placeholders[len(f.captures) :]:
-            if node.name in self._unused or _used(f, node):
+            if node.name in self._unused or is_used(f, node):
                 continue
             position = [n.name for n in f.placeholders[len(f.captures) :]].index(node.name)
             f.erase(node)
-            callers = {f.name} | {c.name for c in self.b.closures if c.function == f.name}
+            callers = callable_names(self.b, f.name)
             for i, call in enumerate(self.b.calls):
                 if call.function in callers:
                     self.b.calls[i] = replace(call, args=call.args[:position] + call.args[position + 1 :])
         self.drop_inputs()
+
+    def reads(self) -> set[str]:
+        """Names of constants, states, functions and closures that functions read and use."""
+        return {str(n.target) for f in self.functions() for n in f.nodes if n.op == "get_attr" and is_used(f, n)}
 
     def drop_inputs(self) -> None:
         """Remove inputs and constants that nothing refers to any more."""
@@ -234,7 +238,7 @@ class Edit:
         old = {s.name for s in self.program.inputs}
         used = set(references([c.args for c in self.program.calls]))
         self.b.inputs = [s for s in self.b.inputs if s.name in mentioned or (s.name in old and s.name not in used)]
-        reads = {str(n.target) for f in self.functions() for n in f.nodes if n.op == "get_attr" and _used(f, n)}
+        reads = self.reads()
         kept = reads | mentioned | {s.view_of for s in self.b.constants}
         gone = {s.name for s in self.b.constants} - kept
         self.b.constants = [s for s in self.b.constants if s.name not in gone]
@@ -312,7 +316,8 @@ def input_specs(edit: Edit) -> list[InputSpec]:
     return [s for s in (*edit.b.inputs, *edit.b.constants) if s.view_of is None and s.name not in bases]
 
 
-def _used(f: FunctionBuilder, node: fx.Node) -> bool:
+def is_used(f: FunctionBuilder, node: fx.Node) -> bool:
+    """Whether a node or the result of its function needs this one."""
     return bool(node.users) or node in operands(f.result)
 
 
