@@ -65,7 +65,10 @@ class Generator:
         f = b.function("f")
         source = ProgramSource(self.book, b, f, self.profile, self.adapters, grad=b.options.grad)
         source.fused = rng.random() < self.profile.fused
-        source.theme = pick(self.profile.themes, rng) if source.fused or rng.random() < self.profile.theme else None
+        if source.fused:
+            source.theme = pick(self.profile.fused_themes, rng)
+        elif rng.random() < self.profile.theme:
+            source.theme = pick(self.profile.themes, rng)
         for _ in range(pick(self.profile.fused_operators if source.fused else self.profile.operators, rng)):
             self.extend(b, f, source, rng)
         if self._last_view(f) is not None and rng.random() < self.profile.write_view:

@@ -25,7 +25,7 @@ class Profile:
 
     # Operators drawn from rules; adapters (casts, views, clamps) come on top.
     operators: tuple[tuple[int, float], ...] = (
-        (1, 12), (2, 20), (3, 22), (4, 17), (5, 11), (6, 8), (8, 6), (12, 3), (16, 1),
+        (1, 14), (2, 24), (3, 24), (4, 16), (5, 9), (6, 6), (8, 4), (12, 2), (16, 1),
     )  # fmt: skip
     # How often a program has a theme: one dtype that most of its operands have, with operators that take it. Code
     # generation errs where two operators meet in a narrow dtype, and independent draws hardly ever let them.
@@ -36,8 +36,13 @@ class Profile:
     )  # fmt: skip
     # How often all of a program is of pointwise operators on one dtype and one shape, which the compiler fuses into few
     # kernels: many operators cost little more than one there, and what errs is often a pair of them.
-    fused: float = 0.2
-    fused_operators: tuple[tuple[int, float], ...] = ((8, 3), (12, 4), (16, 2), (24, 1))
+    fused: float = 0.3
+    fused_operators: tuple[tuple[int, float], ...] = ((12, 3), (16, 3), (24, 2), (32, 1))
+    # Narrow dtypes are computed in a wider one and narrowed again, by rules that each operator has for itself.
+    fused_themes: tuple[tuple[str, float], ...] = (
+        ("i16", 3), ("i8", 3), ("u8", 3), ("f16", 2), ("bf16", 2), ("bool", 1.5), ("i32", 1), ("i64", 1), ("f32", 1),
+        ("f64", 0.5), ("c64", 0.5),
+    )  # fmt: skip
     fused_families: tuple[str, ...] = ("unary", "binary", "ternary")
     # There, the weight of an operator that stays in the dtype is multiplied: those that leave it end a chain.
     fused_closed: float = 10.0

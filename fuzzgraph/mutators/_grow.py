@@ -19,17 +19,19 @@ RULE_TRIES = 8
 
 def grow(
     edit: Edit, f: FunctionBuilder, before: fx.Node | None, prefer: fx.Node | None, rng: Random,
-    rules: Sequence[Rule] = (),
+    rules: Sequence[Rule] = (), chained: bool = False,
 ) -> fx.Node:  # fmt: skip
-    """Add a call of a random rule (of `rules`, if there are any), on `prefer` if given. Raises Rejected."""
+    """Add a call of a random rule (of `rules`, if there are any), on `prefer` if given; with `chained`, mostly of a
+    pointwise one that stays in the dtype. Raises Rejected."""
     source, generator = edit.source(f, before, prefer), edit.tools.generator
-    if rng.random() < generator.profile.theme:
+    source.fused = chained
+    if chained or rng.random() < generator.profile.theme:
         # One of the dtypes that are there, so that a program with a theme keeps it.
         values = [prefer] if prefer is not None else source.values()
         kind = type_of(rng.choice(values)) if values else None
         source.theme = kind.dtype if isinstance(kind, TensorType) else None
     for _ in range(RULE_TRIES):
-        rule = rng.choice(rules) if rules else generator.rule(rng, source.theme)
+        rule = rng.choice(rules) if rules else generator.rule(rng, source.theme, chained)
         node = generator.add(rule, edit.b, f, source, rng)
         if node is not None and prefer is not None and not depends(node, prefer):
             source.settle()
@@ -41,7 +43,12 @@ def grow(
 
 def depends(node: fx.Node, on: fx.Node) -> bool:
     """Whether a value is computed from another."""
-    return node is on or any(depends(n, on) for n in node.all_input_nodes)
+    seen, todo = {node}, [node]
+    while todo:
+        fresh = set(todo.pop().all_input_nodes) - seen
+        seen |= fresh
+        todo += fresh
+    return on in seen
 
 
 def tensor_results(f: FunctionBuilder, node: fx.Node) -> list[fx.Node]:

@@ -6,6 +6,7 @@ from fuzzgraph.generate import Generator
 from fuzzgraph.ir.program import Program
 from fuzzgraph.ir.text import format
 from fuzzgraph.mutators import Tools, load
+from fuzzgraph.mutators.insert_chain import LENGTHS
 from tests.generate.worlds import MetaInference, program, tiny_book
 
 BOOK = tiny_book()
@@ -170,3 +171,15 @@ def test_change_calls_makes_inputs_of_another_size():
 def test_change_options_one_at_a_time():
     changed = {format(p).split("def")[0].count("option") for p in results("change_options", PLAIN)}
     assert changed == {1}
+
+
+def test_insert_chain_hangs_together():
+    made = results("insert_chain", PLAIN)
+    assert made
+    for f in (p.functions[0] for p in made):
+        (last,) = (n for n in f.result if n.name not in ("a", "b"))
+        chain, todo = {last}, [last]
+        while todo:
+            todo = [m for n in todo for m in n.all_input_nodes if m.op == "call_function" and m not in chain]
+            chain |= set(todo)
+        assert len([n for n in chain if n.name not in ("a", "b")]) >= min(LENGTHS)
