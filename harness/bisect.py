@@ -4,15 +4,12 @@ application of that subsystem. Each of its trials runs in a fork of this child, 
 
 from __future__ import annotations
 
-import os
-import select
-import signal
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from ..execution.protocol import ErrorInfo, Job, Outcome, read_frame, write_frame
+from ..execution.protocol import ErrorInfo, Job, Outcome
+from . import forked
 from .runner import Context
 from .runner import execute as execute_once
 
@@ -52,10 +49,10 @@ def execute(job: Job, enter: Callable[[str], None], context: Context) -> Outcome
 
 def attempt(job: Job, context: Context) -> str:
     """One run of the program in a fork, as the bisector has set the compiler now: does the failure show?"""
-    shown = _shown(replace(job, tier="compare", bisect={}), context, job.bisect["limit"])
+    shown = _shown(replace(job, tier="compare", search={}), context, job.search["limit"])
     if not shown:
         return PASSES
-    return FAILS if any(_equal(s, w) for s in shown for w in job.bisect["wanted"]) else OTHER
+    return FAILS if any(_equal(s, w) for s in shown for w in job.search["wanted"]) else OTHER
 
 
 def _equal(shown: list[str], wanted: list[str]) -> bool:
@@ -65,38 +62,17 @@ def _equal(shown: list[str], wanted: list[str]) -> bool:
 
 def _shown(job: Job, context: Context, limit: float) -> list[list[str]]:
     """[oracle, kind, exception type] of each failure of one execution."""
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        _child(job, context, reader, writer)
-    os.close(writer)
-    poll = select.poll()
-    poll.register(reader, select.POLLIN)
-    late = not poll.poll(1000 * limit)
-    if late:
-        os.kill(pid, signal.SIGKILL)  # what it started goes with the job's process group
-    message = None if late else read_frame(reader)
-    os.close(reader)
-    _, status = os.waitpid(pid, 0)
-    if late:
-        return [["crash", "timeout", "Timeout"]]
-    if message is not None:
-        shown: list[list[str]] = message["shown"]
+    answer = forked.call(lambda: {"shown": _failures(job, context)}, limit)
+    if isinstance(answer, dict):
+        shown: list[list[str]] = answer["shown"]
         return shown
-    if os.WIFSIGNALED(status):
-        return [["crash", "signal", signal.Signals(os.WTERMSIG(status)).name]]
-    return [["crash", "exit", "Exit"]]
+    if answer == forked.TIMEOUT:
+        return [["crash", "timeout", "Timeout"]]
+    return [["crash", "exit", "Exit"]] if answer == forked.EXIT else [["crash", "signal", answer]]
 
 
-def _child(job: Job, context: Context, reader: int, writer: int) -> Any:
-    os.close(reader)
-    try:
-        outcome = execute_once(job, lambda phase: None, context)
-        shown = [[f.oracle, f.kind, f.exc_type] for f in outcome.failures]
-        if not outcome.valid or outcome.status == "unstable":
-            shown = [["", outcome.status, ""]]
-        write_frame(writer, {"shown": shown})
-    except BaseException:  # ours, or a program's SystemExit: no verdict
-        traceback.print_exc()
-        os._exit(1)
-    os._exit(0)
+def _failures(job: Job, context: Context) -> list[list[str]]:
+    outcome = execute_once(job, lambda phase: None, context)
+    if not outcome.valid or outcome.status == "unstable":
+        return [["", outcome.status, ""]]
+    return [[f.oracle, f.kind, f.exc_type] for f in outcome.failures]

@@ -15,7 +15,7 @@ from dataclasses import replace
 import torch
 
 from ..execution.protocol import OUTPUT_LIMIT, ErrorInfo, Job, Outcome
-from . import bisect, failures, limits, observers, targets
+from . import bisect, failures, limits, nodes, observers, targets
 from .runner import Context, execute
 from .slot import Slot
 from .watch import HARNESS_FAULT
@@ -55,7 +55,7 @@ def _run_one(slot: Slot, job: Job, context: Context) -> Outcome:
         if job.coverage:
             observers.begin(full=job.coverage == "full")
         context.kernels.clear()
-        run = bisect.execute if job.tier == "bisect" else execute
+        run = {"bisect": bisect.execute, "nodes": nodes.execute}.get(job.tier, execute)
         outcome = replace(run(job, slot.enter, context), kernels=tuple(context.kernels))
     except SystemExit as e:  # from the program; os._exit is what the watchdog sees
         code = e.code if isinstance(e.code, int) else 0 if e.code is None else 1

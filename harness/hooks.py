@@ -22,6 +22,7 @@ class Hooks:
     emulate_casts: bool = False
     kernel_command: Callable[[], str] | None = None  # Inductor's command line for a CPU kernel
     bisector: Any = None  # torch's CompilerBisector
+    compile_fx: Any = None  # the module with compile_fx and compile_fx_inner
     notices: list[str] = field(default_factory=list)
 
     def find(self, module: str, name: str, without: str) -> Any:
@@ -55,6 +56,9 @@ def probe() -> Hooks:
     without = "findings are not bisected to a subsystem and a pass"
     if hooks.find("torch._inductor.compiler_bisector", "CompilerBisector.do_bisect", without) is not None:
         hooks.bisector = importlib.import_module("torch._inductor.compiler_bisector").CompilerBisector
+    without = "findings are not narrowed down to a node"
+    if hooks.find("torch._inductor.compile_fx", "compile_fx_inner", without) is not None:
+        hooks.compile_fx = importlib.import_module("torch._inductor.compile_fx")
     _settings(hooks)
     return hooks
 

@@ -19,7 +19,7 @@ __all__ = [
     "write_frame",
 ]  # fmt: skip
 
-TIERS = ("cover", "compare", "bisect")
+TIERS = ("cover", "compare", "bisect", "nodes")
 STATUSES = ("ok", "invalid", "unstable", "failure", "timeout", "signal", "exit", "memory", "lost")
 DEATHS = ("timeout", "signal", "exit", "memory")
 
@@ -39,7 +39,8 @@ class Job:
     `coverage`: "" off, "novel" lines that neither import nor warm-up nor an earlier program of this child has hit
     (3 % of the Python time; exact but for the baseline where the batch is 1), "full" every line (55 %).
     `expects_error`: the reference may raise, and the subject must then raise too.
-    `bisect`, for the tier of that name: {"wanted": [[oracle, kind, exception type or ""], ...], "limit": seconds}.
+    `search`, for the tiers bisect and nodes: {"limit": seconds of one trial}, and for bisect
+    {"wanted": [[oracle, kind, exception type or ""], ...]}.
     """
 
     id: str
@@ -51,7 +52,7 @@ class Job:
     timeout: float = 60.0
     coverage: str = ""
     expects_error: bool = False
-    bisect: dict[str, Any] = field(default_factory=dict)
+    search: dict[str, Any] = field(default_factory=dict)
 
     def to_data(self) -> dict[str, Any]:
         return {**asdict(self), "options": _plain(self.options), "plans": _plain(self.plans)}

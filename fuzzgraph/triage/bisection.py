@@ -49,7 +49,7 @@ def bisect(run: Run, job: Job, failures: Iterable[Failure]) -> Bisection:
     wanted = [list(key(failure)) for failure in failures]
     asked = replace(
         job, id=f"{job.id}/bisect", target="inductor", tier="bisect", timeout=job.timeout * TRIALS,
-        bisect={"wanted": wanted, "limit": job.timeout},
+        search={"wanted": wanted, "limit": job.timeout},
     )  # fmt: skip
     outcome = run([asked])[0]
     report = outcome.report

@@ -13,6 +13,7 @@ from . import trace
 from .ablation import FAILS, GONE, NOT_HERE
 from .bisection import Bisection
 from .ladder import PARTS
+from .node import FirstNode
 from .rank import search_words
 from .record import Finding
 
@@ -66,6 +67,9 @@ def _describe(finding: Finding) -> str:
         said = f"`{bisection.text}`" if bisection.backend else bisection.text
         lines += [f"`torch._inductor.compiler_bisector`: {said}." + (f" ({bisection.note})" if bisection.backend and
                   bisection.note else ""), ""]  # fmt: skip
+    node = FirstNode(**triage["node"]) if triage.get("node") else None
+    if node is not None and node.graph:
+        lines += [f"First differing node: {node.text}.", ""]
     lines.append(_confirmed(deflake))
     return "\n".join(lines)
 

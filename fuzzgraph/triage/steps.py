@@ -20,6 +20,7 @@ from .folder import PROGRAM
 from .known import KnownIssues
 from .ladder import find_rung
 from .matching import Shows
+from .node import first_node
 from .record import ORIGINAL, Finding
 from .reproducer import BUG, script
 from .signature import core, cores
@@ -49,7 +50,7 @@ class Triage:
                 raise UsageError("its preload is not there", where=f"{self.finding.path}: {file}")
         for name, step in (
             ("deflake", self.deflake), ("minimize", self.minimize), ("ladder", self.ladder), ("bisect", self.bisect),
-            ("ablation", self.ablate), ("signature", self.judge), ("repro", self.reproduce),
+            ("node", self.first_node), ("ablation", self.ablate), ("signature", self.judge), ("repro", self.reproduce),
         ):  # fmt: skip
             if name not in self.finding.triage and (name == "deflake" or self.worth(name)):
                 self.say(name)
@@ -115,7 +116,7 @@ class Triage:
         # The program first: were the note written and the program not, the original would be lost.
         self.finding.write(ORIGINAL, format(program))
         self.finding.write(PROGRAM, format(done.program))
-        for later in ("ladder", "bisect", "ablation", "signature", "repro"):  # of the program as it was found
+        for later in ("ladder", "bisect", "node", "ablation", "signature", "repro"):  # of the program as it was found
             self.finding.triage.pop(later, None)
         self.finding.triage["minimize"] = {
             "before": program.size, "after": done.program.size, "executions": done.executions,
@@ -128,6 +129,10 @@ class Triage:
 
     def bisect(self) -> None:
         self.finding.triage["bisect"] = asdict(bisect(self.run_jobs, self.job(), [self.finding.failure]))
+
+    def first_node(self) -> None:
+        rung = self.finding.triage["ladder"]["rung"]
+        self.finding.triage["node"] = asdict(first_node(self.run_jobs, self.job(), self.finding.failure, rung))
 
     def ablate(self) -> None:
         rung = self.finding.triage["ladder"]["rung"]

@@ -11,6 +11,7 @@ from fuzzgraph.triage.ablation import FAILS, GONE, NOT_HERE, OTHER, Row, Setting
 from fuzzgraph.triage.bisection import TRIALS, Bisection, bisect
 from fuzzgraph.triage.ladder import find_rung, ladder
 from fuzzgraph.triage.matching import Shows
+from fuzzgraph.triage.node import first_node
 
 WRONG = Failure("value", "value", "run", "values differ", "detail")
 CRASH = Failure("crash", "exception", "inductor", "no such thing", "trace", ("_inductor/ir.py:f",), "KeyError")
@@ -115,7 +116,7 @@ def test_bisection_asks_for_what_was_seen_and_reads_the_answer() -> None:
     found = bisect(runner(answer), JOB, [CRASH])
     assert asked[0].tier == "bisect"
     assert asked[0].timeout == TRIALS * JOB.timeout
-    assert asked[0].bisect == {"wanted": [["crash", "exception", "KeyError"]], "limit": JOB.timeout}
+    assert asked[0].search == {"wanted": [["crash", "exception", "KeyError"]], "limit": JOB.timeout}
     assert found == Bisection("inductor", "lowerings", 3, "minimum_1")
     assert found.text == "inductor / lowerings / minimum_1 (application 3)"
     assert found.key == "inductor lowerings minimum"
@@ -126,3 +127,30 @@ def test_no_answer_says_why() -> None:
     assert (found.backend, found.text) == ("", "no answer: this torch has none")
     died = bisect(runner(lambda job: Outcome(job.id, "timeout", error=ErrorInfo("Timeout", "too long"))), JOB, [CRASH])
     assert died.note == "too long"
+
+
+NODE = {
+    "graph": "aot", "direction": "forward", "node": "add_", "operator": "add_", "line": "v.add_(1)", "what": "2 differ",
+}  # fmt: skip
+
+
+def test_a_node_is_looked_for_where_values_tell() -> None:
+    asked: list[Job] = []
+
+    def answer(job: Job) -> Outcome:
+        asked.append(job)
+        return Outcome(job.id, "ok", report=dict(NODE))
+
+    found = first_node(runner(answer), JOB, WRONG, "aot")
+    assert (asked[0].tier, asked[0].search) == ("nodes", {"limit": JOB.timeout})
+    assert found.text.startswith("`add_` of `v.add_(1)` (forward; Dynamo's graph against")
+    stride = Failure("metadata", "stride", "run", "strides differ")
+    for failure, rung in ((stride, "inductor"), (WRONG, "dynamo"), (WRONG, "eager"), (WRONG, "")):
+        assert first_node(runner(answer), JOB, failure, rung).graph == ""
+    assert len(asked) == 1
+
+
+def test_no_node_says_why() -> None:
+    late = ErrorInfo("Timeout", "late")
+    died = first_node(runner(lambda job: Outcome(job.id, "timeout", error=late)), JOB, CRASH, "aot")
+    assert died.text == "no answer: late"

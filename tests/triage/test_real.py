@@ -19,6 +19,7 @@ from fuzzgraph.triage.bisection import bisect
 from fuzzgraph.triage.folder import Discovery, files
 from fuzzgraph.triage.ladder import find_rung
 from fuzzgraph.triage.matching import Shows
+from fuzzgraph.triage.node import first_node
 from fuzzgraph.triage.reproducer import script
 from fuzzgraph.triage.signature import signature
 from fuzzgraph.triage.steps import Plan
@@ -33,6 +34,15 @@ def apply():
     from torch._inductor import lowering
 
     lowering.lowerings[torch.ops.aten.sin.default] = lowering.lowerings[torch.ops.aten.cos.default]
+"""
+# Inductor dies at a sine.
+KILL = """
+def apply():
+    import os
+    import torch
+    from torch._inductor import lowering
+
+    lowering.lowerings[torch.ops.aten.sin.default] = lambda *args: os.abort()
 """
 SINE = """fuzzgraph 1
 input x: f32[8] values normal
@@ -57,11 +67,45 @@ def f(x, y) {
 call f(x, y)
 """
 
+# An overlapping view that is written: functionalization adds to each element once, eager to some twice.
+OVERLAP = """fuzzgraph 1
+input x: f32[4] values arange(0.0, 1.0)
+def f(x) {
+  c: f32[4] = clone(x)
+  v: f32[2, 2][1, 1] &c = as_strided(c, (2, 2), (1, 1), 0)
+  w: f32[2, 2][1, 1] &c = Tensor.add_(v, 1.0)
+  y: f32[2, 2] = exp(w)
+  return y
+}
+call f(x)
+"""
+
 
 @pytest.fixture(scope="module")
 def workshop() -> Iterator[Workshop]:
     with Workshop(60.0) as made:
         yield made
+
+
+def test_a_node_before_inductor(workshop: Workshop) -> None:
+    job = workshop.job("overlap", parse(OVERLAP), "inductor")
+    (outcome,) = workshop.run([job], [])
+    node = first_node(lambda jobs: workshop.run(jobs, []), job, outcome.failures[0], "aot")
+    assert (node.graph, node.operator, node.direction) == ("aot", "add_", "forward")
+
+
+def test_a_node_that_does_not_compile_and_one_that_kills(workshop: Workshop, tmp_path: Path) -> None:
+    job = workshop.job("short", parse(SHORT), "inductor")
+    (outcome,) = workshop.run([job], [])
+    node = first_node(lambda jobs: workshop.run(jobs, []), job, outcome.failures[0], "inductor")
+    assert (node.operator, "min_propagate_nan" in node.what) == ("aten.minimum.default", True)
+    fault = tmp_path / "kill.py"
+    fault.write_text(KILL)
+    job = workshop.job("sine", parse(SINE), "inductor")
+    (outcome,) = workshop.run([job], [str(fault)])
+    assert outcome.status == "signal"
+    node = first_node(lambda jobs: workshop.run(jobs, [str(fault)]), job, outcome.failures[0], "inductor")
+    assert (node.operator, node.what) == ("aten.sin.default", "the process ends: SIGABRT")
 
 
 def test_a_planted_fault_is_localized(workshop: Workshop, tmp_path: Path) -> None:
@@ -77,6 +121,9 @@ def test_a_planted_fault_is_localized(workshop: Workshop, tmp_path: Path) -> Non
     rung = find_rung(run, job, Shows(failure))
     assert [step.shows for step in rung.steps] == [False, False, False, False, True]
     assert rung.name == "inductor"
+    node = first_node(run, job, failure, rung.name)
+    assert (node.graph, node.operator, node.line) == ("inductor", "aten.sin.default", "b = torch.sin(a)")
+    assert first_node(lambda jobs: workshop.run(jobs, []), job, failure, rung.name).note
     found = bisect(run, job, [failure])
     assert (found.backend, found.subsystem, found.info) == ("inductor", "lowerings", "sin")
     settings = (

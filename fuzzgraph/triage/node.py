@@ -1,0 +1,56 @@
+"""The first node of the compiler's graphs whose value is wrong, found in a child of the harness (`harness.nodes`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fuzzgraph.execution.protocol import Failure, Job
+
+from .bisection import BISECTED
+from .matching import Run
+
+# Compilations that it may take: one for each beginning of the graph.
+TRIALS = 60
+# What a node's value can tell of: strides and shared memory are no values, and Dynamo's errors come before any graph.
+ORACLES = ("value", "gradient", "crash")
+RUNGS = ("aot", "decomp", "inductor", "inductor-fresh")
+
+
+@dataclass(frozen=True)
+class FirstNode:
+    """`graph` is "aot" (the graph that Inductor is given already computes another value), "inductor" (that graph's
+    beginning up to this node, compiled alone, does not give what its interpretation gives), or "" where there is no
+    answer; `note` then says why. `line` is the program's, `what` what differs there."""
+
+    graph: str
+    direction: str = ""
+    node: str = ""
+    operator: str = ""
+    line: str = ""
+    what: str = ""
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        if not self.graph:
+            return f"no answer: {self.note}"
+        where = {"aot": "Dynamo's graph against the graph for Inductor, both interpreted",
+                 "inductor": "the graph for Inductor up to this node, interpreted against compiled"}  # fmt: skip
+        line = f" of `{self.line}`" if self.line else ""
+        return f"`{self.operator}`{line} ({self.direction}; {where[self.graph]}): {self.what}"
+
+
+def first_node(run: Run, job: Job, failure: Failure, rung: str) -> FirstNode:
+    """Look for it, where the failure is one that a node's value can show."""
+    if failure.oracle not in ORACLES or job.target not in BISECTED or rung not in RUNGS:
+        return FirstNode("", note="values of nodes do not show such a failure")
+    asked = replace(
+        job, id=f"{job.id}/node", target="inductor", tier="nodes", timeout=job.timeout * TRIALS,
+        search={"limit": job.timeout},
+    )  # fmt: skip
+    outcome = run([asked])[0]
+    report = dict(outcome.report)
+    if "graph" not in report:
+        reason = report.get("problem") or (outcome.error.message if outcome.error else outcome.status)
+        return FirstNode("", note=" ".join(str(reason).split())[:300])
+    return FirstNode(**report)
