@@ -15,9 +15,10 @@ EPILOG = "exit status 1 when an oracle fails"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("programs", nargs="+", metavar="FILE", help=".fg file, finding's directory, or CAMPAIGN:ENTRY")
+    parser.add_argument("programs", nargs="+", metavar="FILE",
+                        help=".fg file, folder, finding's directory, or CAMPAIGN:ENTRY")  # fmt: skip
     parser.add_argument("--corpus", type=Path, metavar="DIR", help="campaign whose entries FILE may name")
-    parser.add_argument("--target", metavar="NAME", help="compiler configuration (default: the finding's)")
+    parser.add_argument("--target", metavar="NAME", help="compiler configuration (default: the finding's, or inductor)")
     parser.add_argument("--preload", action="append", metavar="FILE", help="Python file that the process runs first")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="limit for one program (default: 60)")
     parser.add_argument("--oracles", metavar="NAMES", help="those to ask, as value,metadata,crash (default: all)")
