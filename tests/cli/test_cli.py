@@ -191,6 +191,14 @@ def test_run_gives_each_oracles_verdict(tmp_path: Path) -> None:
 
 
 @pytest.mark.compiles
+def test_run_says_2_where_the_reference_does_not_run(tmp_path: Path) -> None:
+    (tmp_path / "p.fg").write_text(TEXT.replace("fuzzgraph 1\n", "fuzzgraph 1\noption config.inductor.nonsense = 1\n"))
+    done = fuzzgraph("run", tmp_path / "p.fg")
+    assert done.returncode == 2, done
+    assert "no setting inductor.nonsense" in done.stdout
+
+
+@pytest.mark.compiles
 def test_run_says_1_where_an_oracle_fails(tmp_path: Path) -> None:
     (tmp_path / "p.fg").write_text(TEXT)
     (tmp_path / "fault.py").write_text(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fuzzgraph.execution.protocol import Failure, Job, Outcome
 
 HELP = "replay programs in a fresh process and print each oracle's verdict"
-EPILOG = "exit status 1 when an oracle fails"
+EPILOG = "exit status 1 when an oracle fails, 2 when the reference does not run"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,16 +35,18 @@ def run(args: argparse.Namespace) -> int:
     asked = oracles.names() if args.oracles is None else config.split_oracles(args.oracles)
     environment.check_torch()
     environment.check_compiler()
-    failed = False
+    failed = unjudged = False
     with ExitStack() as stack:
         bench = stack.enter_context(replay.Bench(args.target, args.preload, args.timeout, oracles=asked))
         named = [each for name in args.programs for each in load(name, args.corpus, bench.infer)]
         for each in named:
             job, outcome = bench.run(each.name, each.program, each.settings)
             failed = failed or bool(outcome.failures)
+            # A program that is meant to raise (`missed`) was judged.
+            unjudged = unjudged or not (outcome.valid or outcome.missed)
             text = json.dumps(as_json(each.name, job, outcome)) if args.json else as_text(each.name, job, outcome)
             print(text, flush=True)
-    return 1 if failed else 0
+    return 1 if failed else 2 if unjudged else 0
 
 
 def as_text(name: str, job: Job, outcome: Outcome) -> str:
