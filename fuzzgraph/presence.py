@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ def class_in(path: Path, module: str, mark: str) -> type[Any]:
         if spec is None or spec.loader is None:
             raise ImportError("not a Python file")
         made = importlib.util.module_from_spec(spec)
+        sys.modules.setdefault(module, made)  # dataclasses look their module up
         spec.loader.exec_module(made)
     except Exception as e:
         raise FuzzgraphError(f"does not import: {type(e).__name__}: {e}", where=str(path)) from e

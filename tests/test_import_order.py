@@ -27,7 +27,6 @@ ORDER = [
     ["check"],
     ["campaign"],
     ["experiment"],
-    ["report"],
     ["cli"],
 ]  # fmt: skip
 WITHIN_LEVEL = {("mutators", "generate"), ("llm", "generate")}
@@ -181,7 +180,7 @@ def test_sees_engine_faults(path: str, code: str) -> None:
         ("fuzzgraph/mutators/splice.py", "from fuzzgraph.generate import grow"),
         ("fuzzgraph/llm/client.py", "from fuzzgraph import __version__"),
         ("fuzzgraph/ir/types.py", "from . import node\nfrom ..errors import FuzzgraphError\nimport torch.fx"),
-        ("fuzzgraph/cli/run.py", "from fuzzgraph import campaign, report"),
+        ("fuzzgraph/cli/run.py", "from fuzzgraph import campaign, triage"),
     ],
 )
 def test_accepts_the_order(path: str, code: str) -> None:

@@ -13,7 +13,7 @@ from fuzzgraph.corpus.records import FindingRecord
 from fuzzgraph.corpus.store import Store
 from fuzzgraph.feedback.features import LINES
 
-# The folders that facts.md section 2 counts, of those that are instrumented.
+# The folders whose lines `scripts/measure_coverage` counts, of those that are instrumented.
 COUNTED = ("_inductor", "_dynamo", "_functorch", "_decomp")
 
 

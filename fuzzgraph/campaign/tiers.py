@@ -9,8 +9,8 @@ from .task import Purpose, Task
 
 # Statuses after which there is something to confirm.
 BAD = ("failure", "timeout", "signal", "exit", "memory")
-# What a program costs by tier where the clock must not decide (facts.md section 3, CPU seconds: coverage only 0.2,
-# compared alone 0.6 to 1.1).
+# What a program costs by tier where the clock must not decide, in CPU seconds (measured: coverage only 0.2, compared
+# alone 0.6 to 1.1).
 NOMINAL = {"cover": 0.2, "compare": 0.8, "confirm": 0.8}
 
 

@@ -15,6 +15,12 @@ from .source import load, read
 from .verdict import Verdict, counted, leading, verdict
 
 
+class NothingToKeep(UsageError):
+    """The file fails no oracle: as for a program, that is an answer and no wrong usage."""
+
+    exit_status = 1
+
+
 @dataclass(frozen=True)
 class Shrunk:
     """`verdict` is the file's own; `before` and `after` count lines that say something."""
@@ -32,7 +38,7 @@ def reduce_file(
     """Reduce with a failure kept: its oracle and kind, and of an exception the type, the stage and the last frame.
 
     `keep`: of several failures the first whose core has this word in it; without it, the one that names the verdict.
-    `progress(text, trials)` hears of each success. Raises UsageError where no oracle has anything to say.
+    `progress(text, trials)` hears of each success. Raises NothingToKeep where no oracle has anything to say.
     """
     checked = load(path)
     outcome = checker.run(checked, path)[1]
@@ -41,7 +47,7 @@ def reduce_file(
     kept = leading(wanted)
     if kept is None:
         said = f"none has {keep!r} in it: {found.line}" if found.failure else found.line
-        raise UsageError(f"no failure to keep: {said}")
+        raise NothingToKeep(f"no failure to keep: {said}")
     trials = 0
 
     def keeps(text: str) -> bool:

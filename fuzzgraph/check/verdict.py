@@ -40,6 +40,11 @@ class Verdict:
         return self.verdict == DIVERGES or (self.verdict == TIMEOUT and self.failure is not None)
 
     @property
+    def unjudged(self) -> bool:
+        """Whether eager itself does not run, or does not come to an end."""
+        return self.verdict == INVALID or (self.verdict == TIMEOUT and self.failure is None)
+
+    @property
     def line(self) -> str:
         if not self.found or self.failure is None:
             return f"{self.file}: {self.verdict}" + (f": {self.detail}" if self.detail else "")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 def tmin(args: argparse.Namespace) -> int:
     """Reduce `args.program`, write what is left to `args.output` (default: FILE's .min.py), and say so. The exit status
-    is 0; UsageError where there is nothing to keep."""
+    is 0; NothingToKeep, which ends with 1, where it fails no oracle."""
     from fuzzgraph.campaign import environment
     from fuzzgraph.check.checker import Checker
     from fuzzgraph.check.reduce import reduce_file

@@ -1,4 +1,4 @@
-"""Compiler lines that programs reach: function bodies in four folders, beyond `x + 1` with backward (facts.md's count).
+"""Compiler lines that programs reach: function bodies in four folders, beyond `x + 1` with backward.
 
 Works on a campaign (its entries, or all compared programs) and on any folder of Python programs, so that other fuzzers
 are measured with the same ruler.

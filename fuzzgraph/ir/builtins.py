@@ -93,6 +93,10 @@ def torch_attribute(path: str) -> Any:
     return found
 
 
+# Where an operator may be that a text names by its last word alone.
+_HOMES = ("nn.functional", "special", "linalg", "Tensor")
+
+
 @functools.cache
 def resolve(op: str) -> Callable[..., Any]:
     """The callable behind an operator's name: a built-in, or the dotted name relative to torch.
@@ -103,6 +107,7 @@ def resolve(op: str) -> Callable[..., Any]:
         return BUILTINS[op]
     found = torch_attribute(op)
     if not callable(found) or isinstance(found, type):
-        hint = "fuzzgraph grammar list names the operators"
+        near = [name for name in (f"{home}.{op}" for home in _HOMES) if callable(torch_attribute(name))]
+        hint = f"did you mean {' or '.join(near)}?" if near else "fuzzgraph grammar list names the operators"
         raise ProgramError(f"unknown operator {op!r}: this torch has no torch.{op}", hint=hint)
     return found  # type: ignore[no-any-return]

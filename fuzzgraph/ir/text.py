@@ -24,7 +24,7 @@ _PLAIN = {
     "NAME": "a name", "INT": "a whole number", "FLOAT": "a number", "STRING": "a string", "DOTTED": "a dotted name",
     "LONG_STRING": 'a """ block', "$END": "the end of the file", "LPAR": "'('", "RPAR": "')'", "LBRACE": "'{'",
     "RBRACE": "'}'", "LSQB": "'['", "RSQB": "']'", "COLON": "':'", "COMMA": "','", "EQUAL": "'='", "PLUS": "'+'",
-    "__ANON_0": "'...'",
+    "__ANON_0": "'...'", "FUZZGRAPH": "'fuzzgraph 1'",
 }  # fmt: skip
 
 

@@ -127,7 +127,9 @@ def _script(program: Program) -> Iterator[str]:
                 yield f"call of {call.function}: no input {name}"
         for context in call.contexts:
             if CONTEXTS.get(context.name) != len(context.args):
-                yield f"call of {call.function}: unknown context {context.name} with {len(context.args)} arguments"
+                known = ", ".join(f"{name}({'x' * count})" if count else name for name, count in CONTEXTS.items())
+                what = f"unknown context {context.name} with {len(context.args)} arguments"
+                yield f"call of {call.function}: {what}; known: {known}"
 
 
 def _function(program: Program, function: Function, check: Check | None) -> Iterator[str]:

@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from fuzzgraph.corpus.lock import DirectoryLock
+from fuzzgraph.corpus.store import is_campaign
 from fuzzgraph.corpus.tree import FINDINGS, write_whole
 from fuzzgraph.errors import EnvironmentProblem, FuzzgraphError, UsageError
 
@@ -73,6 +74,9 @@ def findings_folder(directory: Path) -> Path:
             return folder
     if not directory.is_dir():
         raise UsageError("no such directory", where=str(directory))
+    if is_campaign(directory):  # one without findings yet: nothing to report, which is no mistake
+        (directory / FINDINGS).mkdir(exist_ok=True)
+        return directory / FINDINGS
     raise UsageError("no findings here", where=str(directory), hint="a campaign's directory, or a folder of findings")
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fuzzgraph.corpus.store import is_campaign
 from fuzzgraph.errors import EnvironmentProblem, UsageError
 
 from .folder import DESCRIPTION
@@ -57,11 +58,11 @@ def torch_of(python: str) -> str:
 
 
 def scripts(directory: Path) -> list[Path]:
-    """Every repro.py at or below the directory. Raises UsageError where there is none."""
+    """Every repro.py at or below the directory. Raises UsageError where there is none, unless it is a campaign's."""
     if not directory.is_dir():
         raise UsageError("no such directory", where=str(directory))
     found = sorted(p for p in directory.glob(f"**/{SCRIPT}") if not p.parent.name.startswith("."))
-    if not found:
+    if not found and not is_campaign(directory):
         raise UsageError(f"no {SCRIPT} here", where=str(directory), hint="a campaign, its findings, or a finding")
     return found
 

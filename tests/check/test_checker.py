@@ -9,10 +9,9 @@ import pytest
 
 from fuzzgraph.check import report
 from fuzzgraph.check.checker import Checker
-from fuzzgraph.check.reduce import reduce_file
+from fuzzgraph.check.reduce import NothingToKeep, reduce_file
 from fuzzgraph.check.source import load
 from fuzzgraph.cli import main
-from fuzzgraph.errors import UsageError
 
 pytestmark = pytest.mark.compiles  # only what an executor's start compiles, which is enough to be slow
 
@@ -67,9 +66,10 @@ def test_a_script_is_reduced_with_its_failure_kept(checker, files):
     assert "z = 5" not in shrunk.reduced.text and "miscompile" in shrunk.reduced.text
     assert shrunk.after < shrunk.before == 8
     for file, words in (("fine", "no failure to keep: .*same"), ("broken", "no failure to keep: .*invalid")):
-        with pytest.raises(UsageError, match=words):
+        with pytest.raises(NothingToKeep, match=words) as caught:
             reduce_file(str(files / f"{file}.py"), checker)
-    with pytest.raises(UsageError, match="none has 'gradient' in it"):
+        assert caught.value.exit_status == 1
+    with pytest.raises(NothingToKeep, match="none has 'gradient' in it"):
         reduce_file(str(files / "wrong.py"), checker, keep="gradient")
 
 

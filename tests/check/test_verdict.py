@@ -56,6 +56,7 @@ def of(status, *failures, stage="done", error=None, missed=False, checked=CHECKE
 def test_verdicts(found, word, line):
     assert (found.verdict, found.line) == (word, line)
     assert found.found == (found.line.startswith(("a.py: value", "a.py: metadata", "a.py: crash")))
+    assert found.unjudged == (found.line.startswith(("a.py: invalid", "a.py: timeout")))
 
 
 def test_the_rung_is_in_the_line_and_in_the_data():

@@ -98,6 +98,7 @@ def test_bad_options_are_named(cli: Cli, tmp_path: Path) -> None:
     refused(cli("fuzz", "-o", out, "--preload", "/none.py"), 2, "--preload")
     refused(cli("fuzz", "-o", out, "--config", "/none.toml"), 2, "/none.toml")
     assert not out.exists()
+    refused(cli("triage", tmp_path, "--timeout", "0"), 2, "must be positive")
 
 
 def test_a_missing_compiler_is_status_3_before_any_work(tmp_path: Path) -> None:
@@ -187,6 +188,14 @@ def test_run_gives_each_oracles_verdict(tmp_path: Path) -> None:
     row = json.loads(done.stdout)
     assert row["status"] == "ok"
     assert set(row["oracles"].values()) == {"ok"}
+
+
+@pytest.mark.compiles
+def test_run_says_2_where_the_reference_does_not_run(tmp_path: Path) -> None:
+    (tmp_path / "p.fg").write_text(TEXT.replace("fuzzgraph 1\n", "fuzzgraph 1\noption config.inductor.nonsense = 1\n"))
+    done = fuzzgraph("run", tmp_path / "p.fg")
+    assert done.returncode == 2, done
+    assert "no setting inductor.nonsense" in done.stdout
 
 
 @pytest.mark.compiles

@@ -19,7 +19,7 @@ def message(program: str, infer: ByName | None = None) -> str:
 @pytest.mark.parametrize(
     ("program", "expected"),
     [
-        ("", "p.fg:1:1: found the end of the file, expected fuzzgraph"),
+        ("", "p.fg:1:1: found the end of the file, expected 'fuzzgraph 1'"),
         ("fuzzgraph 2\n" + BODY, "p.fg:1:11: format version 2, this fuzzgraph reads 1"),
         (HEAD, "p.fg: the program calls nothing"),
         (HEAD + "def f(x) {\n  a: f32[2] = sin(x $\n", "p.fg:4:21: found '$', expected ..."),
@@ -38,6 +38,8 @@ def message(program: str, infer: ByName | None = None) -> str:
          "p.fg:4:19: node a: unknown value 'x' in f (an input must be a parameter of the function)"),
         (HEAD + BODY.replace("sin", "sine"),
          "p.fg:4:3: node a: unknown operator 'sine': this torch has no torch.sine (fuzzgraph grammar list ...)"),
+        (HEAD + BODY.replace("sin", "gelu"), "p.fg:4:3: node a: unknown operator 'gelu': this torch has no torch.gelu "
+         "(did you mean nn.functional.gelu?)"),
         (HEAD + BODY.replace("a: f32[2] =", "a ="),
          "p.fg:4:3: node a: the type of sin is not given and there is no type inference"),
         (HEAD + BODY.replace("  a:", "  lambda:"), "p.fg:4:3: node lambda: 'lambda' is not a usable name (...)"),

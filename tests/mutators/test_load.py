@@ -6,7 +6,13 @@ from fuzzgraph.errors import FuzzgraphError
 from fuzzgraph.mutators import load
 
 GOOD = """
+from __future__ import annotations
+from dataclasses import dataclass
 from fuzzgraph.mutators import mutator
+
+@dataclass
+class Setting:
+    n: int = 1
 
 @mutator("mine", weight=3.0)
 class Mine:

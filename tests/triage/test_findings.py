@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from fuzzgraph.corpus.lock import DirectoryLock
+from fuzzgraph.corpus.schema import DATABASE
 from fuzzgraph.errors import EnvironmentProblem, StoreError, UsageError
 from fuzzgraph.execution.protocol import Failure, Outcome
 from fuzzgraph.grammar import load_rules
@@ -297,6 +298,14 @@ def test_nothing_to_verify_or_to_triage(tmp_path: Path) -> None:
         pipeline.triage(tmp_path, Plan())
     with pytest.raises(UsageError, match="no such directory"):
         pipeline.triage(tmp_path / "missing", Plan())
+
+
+def test_a_campaign_without_findings_is_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / DATABASE).touch()
+    assert verify.scripts(tmp_path) == []
+    result = pipeline.triage(tmp_path, Plan())
+    assert result.findings == [] and result.errors == []
+    assert (tmp_path / "findings" / "index.md").read_text().startswith("# Findings\n\n0 findings")
 
 
 def test_one_triage_at_a_time(tmp_path: Path) -> None:

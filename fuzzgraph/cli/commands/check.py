@@ -55,4 +55,4 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"results": [verdict.to_data() for verdict in verdicts]}, indent=2))
     if any(verdict.found for verdict in verdicts):
         return 1
-    return 2 if any(verdict.verdict == "invalid" for verdict in verdicts) else 0
+    return 2 if any(verdict.unjudged for verdict in verdicts) else 0

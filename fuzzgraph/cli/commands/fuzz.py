@@ -48,8 +48,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="oracles to ask, as value,metadata,crash (default: all; guard and equivalence of a share of the programs)",
     )  # fmt: skip
     what.add_argument(
-        "--expensive-share", type=float, metavar="P", help="that share of the compared programs (default: 0.1)"
-    )
+        "--expensive-share", type=float, metavar="P",
+        help="share of the compared programs that guard and equivalence judge (default: 0.1)",
+    )  # fmt: skip
     what.add_argument("--batch", type=int, metavar="K", help="programs that share a process for coverage (default: 8)")
     what.add_argument("--features-off", action="append", metavar="SPACE", help="feature space that feedback ignores")
     what.add_argument("--llm-model", metavar="NAME", help="ask this model for variants of entries")

@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from fuzzgraph.execution.protocol import Failure, Job, Outcome
 
 HELP = "replay programs in a fresh process and print each oracle's verdict"
-EPILOG = "exit status 1 when an oracle fails"
+EPILOG = "exit status 1 when an oracle fails, 2 when the reference does not run"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("programs", nargs="+", metavar="FILE", help=".fg file, finding's directory, or CAMPAIGN:ENTRY")
+    parser.add_argument("programs", nargs="+", metavar="FILE",
+                        help=".fg file, folder, finding's directory, or CAMPAIGN:ENTRY")  # fmt: skip
     parser.add_argument("--corpus", type=Path, metavar="DIR", help="campaign whose entries FILE may name")
-    parser.add_argument("--target", metavar="NAME", help="compiler configuration (default: the finding's)")
+    parser.add_argument("--target", metavar="NAME", help="compiler configuration (default: the finding's, or inductor)")
     parser.add_argument("--preload", action="append", metavar="FILE", help="Python file that the process runs first")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="limit for one program (default: 60)")
     parser.add_argument("--oracles", metavar="NAMES", help="those to ask, as value,metadata,crash (default: all)")
@@ -34,16 +35,18 @@ def run(args: argparse.Namespace) -> int:
     asked = oracles.names() if args.oracles is None else config.split_oracles(args.oracles)
     environment.check_torch()
     environment.check_compiler()
-    failed = False
+    failed = unjudged = False
     with ExitStack() as stack:
         bench = stack.enter_context(replay.Bench(args.target, args.preload, args.timeout, oracles=asked))
         named = [each for name in args.programs for each in load(name, args.corpus, bench.infer)]
         for each in named:
             job, outcome = bench.run(each.name, each.program, each.settings)
             failed = failed or bool(outcome.failures)
+            # A program that is meant to raise (`missed`) was judged.
+            unjudged = unjudged or not (outcome.valid or outcome.missed)
             text = json.dumps(as_json(each.name, job, outcome)) if args.json else as_text(each.name, job, outcome)
             print(text, flush=True)
-    return 1 if failed else 0
+    return 1 if failed else 2 if unjudged else 0
 
 
 def as_text(name: str, job: Job, outcome: Outcome) -> str:

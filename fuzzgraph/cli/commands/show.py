@@ -13,7 +13,8 @@ HELP = "print a program as text, Python source or graph"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("programs", nargs="+", metavar="FILE", help=".fg file, finding's directory, or CAMPAIGN:ENTRY")
+    parser.add_argument("programs", nargs="+", metavar="FILE",
+                        help=".fg file, folder, finding's directory, or CAMPAIGN:ENTRY")  # fmt: skip
     parser.add_argument("--corpus", type=Path, metavar="DIR", help="campaign whose entries FILE may name")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--source", action="store_true", help="the Python source that is executed")

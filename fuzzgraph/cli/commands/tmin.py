@@ -29,8 +29,9 @@ QUIET = 60.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="FILE", help=".fg file, finding's directory, CAMPAIGN:ENTRY, or Python")
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="where to write it (default: FILE's .min.fg)")
-    parser.add_argument("--target", metavar="NAME", help="compiler configuration (default: the finding's)")
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT",
+                        help="where to write it (default: FILE's .min.fg or .min.py)")  # fmt: skip
+    parser.add_argument("--target", metavar="NAME", help="compiler configuration (default: the finding's, or inductor)")
     parser.add_argument("--preload", action="append", metavar="FILE", help="Python file that the process runs first")
     parser.add_argument("--keep", metavar="WORD", help="of several failures, keep the first whose key has this in it")
     parser.add_argument("--budget", type=float, default=0.0, metavar="S", help="stop after so many seconds")

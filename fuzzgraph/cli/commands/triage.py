@@ -38,9 +38,12 @@ def run(args: argparse.Namespace) -> int:
     from fuzzgraph.triage import known, pipeline
     from fuzzgraph.triage.steps import Plan
 
-    if args.jobs < 1 or args.timeout <= 0 or args.budget < 0:
-        where = "--jobs" if args.jobs < 1 else "--timeout" if args.timeout <= 0 else "--budget"
-        raise UsageError("must be at least 1" if args.jobs < 1 else "must not be negative", where=where)
+    if args.jobs < 1:
+        raise UsageError("must be at least 1", where="--jobs")
+    if args.timeout <= 0:
+        raise UsageError("must be positive", where="--timeout")
+    if args.budget < 0:
+        raise UsageError("must not be negative", where="--budget")
     environment.check_torch()
     environment.check_compiler()
     plan = Plan(args.budget, not args.no_minimize, known.load(args.known))
