@@ -99,6 +99,20 @@ def group_cpu_seconds(group: int) -> float:
     return total
 
 
+def group_waiting_seconds(group: int) -> float:
+    """How long the live processes of a process group were ready to run and got no core; 0.0 where the kernel does not
+    count it. Reads all of /proc: for rare questions."""
+    total = 0
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and os.getpgid(int(name)) == group:
+                with open(f"/proc/{name}/schedstat") as f:
+                    total += int(f.read().split()[1])  # nanoseconds on a run queue (the kernel's sched-stats.rst)
+        except (OSError, IndexError):  # it just ended; or no such file here
+            continue
+    return total / 1e9
+
+
 def own_cpu() -> float:
     """CPU time of this process and its reaped children."""
     used = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)

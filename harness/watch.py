@@ -17,11 +17,10 @@ from .slot import Slot
 # Seconds between looks at memory and CPU time. A program that touches memory at full speed gets about 0.5 GB per
 # look, and RLIMIT_DATA refuses the ordinary kind before that.
 LOOK_EVERY = 0.1
-# A program over its limit in wall time alone is a hang if it got less of a core than this; a fair share of two cores
-# among twenty busy processes is 0.1.
+# A program over its limit in wall time alone is a hang if it wanted less of a core than this.
 IDLE = 0.05
-# Times its limit that any program may take in wall time.
-PATIENCE = 5.0
+# Times its limit that any program may take in wall time, less what it waited for a core; and with that.
+PATIENCE, STARVED = 5.0, 20.0
 # Seconds that a child gets to write its stack before it is killed for its time.
 STACK_GRACE = 0.3
 # Exit status of a child whose own code failed, which is no fault of the program.
@@ -120,14 +119,17 @@ class Watch:
         used = limits.cpu_seconds(self.pid) - cpu if index >= 0 else 0.0
         wall = time.monotonic() - start
         # Time is CPU time: on a busy machine a program must not look like a hang. One that waits uses none.
-        if used > limit or wall > PATIENCE * limit or (wall > limit and self._idle(wall, used)):
+        if used > limit or (wall > limit and self._hangs(wall, used, limit)):
             self._kill("timeout")
         elif self.bounds.memory and limits.rss_bytes(self.pid) > self.base_rss + self.bounds.memory:
             self._kill("memory")
 
-    def _idle(self, wall: float, used: float) -> bool:
-        """Whether the child and what it started did next to nothing, a share of a core below IDLE."""
-        return max(used, limits.group_cpu_seconds(self.pid)) < IDLE * wall
+    def _hangs(self, wall: float, used: float, limit: float) -> bool:
+        """Whether the child and what it started took too long, or asked for next to nothing, a share of a core below
+        IDLE. What is ready to run and gets no core is starved, and no hang."""
+        waited = min(wall, limits.group_waiting_seconds(self.pid))
+        did = max(used, limits.group_cpu_seconds(self.pid)) + waited
+        return did < IDLE * wall or wall - waited > PATIENCE * limit or wall > STARVED * limit
 
     def _kill(self, cause: str) -> None:
         self.cause = cause
