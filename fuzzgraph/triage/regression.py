@@ -17,7 +17,6 @@ for a torch and a target, the first one counts; without one the program is skipp
 from __future__ import annotations
 
 import re
-import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from packaging.version import InvalidVersion, Version
 
 from fuzzgraph.errors import UsageError
 from fuzzgraph.execution.protocol import Failure, Outcome
+from fuzzgraph.toml import read_toml
 
 KEYS = {"title", "issue", "expect"}
 EXPECT_KEYS = {"torch", "target", "verdict", "match"}
@@ -92,13 +92,7 @@ def load(folder: Path) -> list[Regression]:
 
 def _read(program: Path) -> Regression:
     path = program.with_suffix(".toml")
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        hint = "beside each program stands what is expected of it"
-        raise UsageError("no such file", where=str(path), hint=hint) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"not readable: {error}", where=str(path)) from error
+    data = read_toml(path, hint="beside each program stands what is expected of it")
     expectations = data.get("expect", [])
     _known(data, KEYS, path)
     if not isinstance(expectations, list) or not expectations:
@@ -121,7 +115,7 @@ def _expectation(entry: Any, path: Path) -> Expectation:
     except InvalidSpecifier:
         hint = 'such as ">=2.13,<2.16"'
         raise UsageError(f"no version specifier: {found.torch!r}", where=str(path), hint=hint) from None
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise UsageError(f"no regular expression: {found.match!r}: {error}", where=str(path)) from None
     return found
 

@@ -65,7 +65,7 @@ def test_junit():
     ("text", "said"),
     [
         (None, "no such file"),
-        ("title = ", "not readable"),
+        ("title = ", "not a TOML file"),
         ("title = 'x'", "no [[expect]]"),
         ("[[expect]]\ntarget = 'eager'", "without a verdict"),
         ("[[expect]]\nverdict = 'ok'\ntorch = 'new'", "no version specifier"),
