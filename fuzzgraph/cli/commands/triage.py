@@ -34,13 +34,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from fuzzgraph.campaign import environment
-    from fuzzgraph.errors import UsageError
+    from fuzzgraph.cli._options import check_numbers
     from fuzzgraph.triage import known, pipeline
     from fuzzgraph.triage.steps import Plan
 
-    if args.jobs < 1 or args.timeout <= 0 or args.budget < 0:
-        where = "--jobs" if args.jobs < 1 else "--timeout" if args.timeout <= 0 else "--budget"
-        raise UsageError("must be at least 1" if args.jobs < 1 else "must not be negative", where=where)
+    check_numbers(args, jobs="count", timeout="seconds", budget="budget")
     environment.check_torch()
     environment.check_compiler()
     plan = Plan(args.budget, not args.no_minimize, known.load(args.known))

@@ -30,11 +30,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from fuzzgraph.cli._options import check_numbers
     from fuzzgraph.errors import UsageError
     from fuzzgraph.triage import known, verify
 
-    if args.jobs < 1:
-        raise UsageError("must be at least 1", where="--jobs")
+    check_numbers(args, jobs="count")
     if args.directory is None and not args.issues:
         raise UsageError("nothing to verify", where="DIR", hint="name a directory, or give --issues")
     issues = known.load(args.known).issues if args.issues else ()
