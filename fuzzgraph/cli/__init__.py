@@ -7,7 +7,9 @@ the file's, `_` read as `-`. It imports what it needs inside `run`, so that `--h
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
+import io
 import os
 import pkgutil
 import sys
@@ -22,6 +24,9 @@ EPILOG = (
     "exit status: 0 done and nothing to report, 1 the check found something, 2 usage or bad input, "
     "3 environment (torch, compiler, disk)"
 )
+_USER = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG,
+         errno.ELOOP, errno.ENOTEMPTY}  # fmt: skip
+_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EFBIG}
 
 
 def subcommands() -> dict[str, ModuleType]:
@@ -46,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit status. Errors that a user can mend are one line on stderr."""
+    _mend_streams()
     try:
         args = parser().parse_args(argv)
         status = int(args.run(args))
@@ -59,5 +65,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has what it wanted. Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # Wherever it came up: a name that the file system refuses is the user's, a full disk the machine's. Others are
+        # ours, and are told with their traceback.
+        if error.errno not in _USER | _MACHINE:
+            raise
+        where = f"{error.filename}: " if error.filename is not None else ""
+        print(f"fuzzgraph: {where}{error.strerror}", file=sys.stderr)
+        return 3 if error.errno in _MACHINE else 2
     except KeyboardInterrupt:
         return 130
+
+
+def _mend_streams() -> None:
+    """Files that are opened must not become the standard streams that the caller closed; and a name that is no text in
+    the terminal's encoding is shown with escapes, not an error."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number, which is this one: those below it are there.
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -204,3 +205,65 @@ def test_run_says_1_where_an_oracle_fails(tmp_path: Path) -> None:
     assert done.returncode == 1, done
     assert "FAIL" in done.stdout
     assert "planted" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["run", "--timeout", "nan", "a.fg"], "--timeout"), (["run", "--timeout", "0", "a.fg"], "--timeout"),
+        (["tmin", "--timeout", "inf", "a.fg"], "--timeout"), (["tmin", "--budget", "nan", "a.fg"], "--budget"),
+        (["triage", "--timeout", "nan", "."], "--timeout"), (["triage", "--jobs", "0", "."], "--jobs"),
+        (["check", "--timeout", "1e300", "a.py"], "--timeout"), (["verify", "--jobs", "-1", "."], "--jobs"),
+        (["regress", "--timeout", "-1"], "--timeout"), (["regress", "--junit", "/"], "--junit /"),
+        (["regress", "--junit", "/none/x.xml"], "--junit"), (["regress", "--shard", "9" * 5000 + "/1"], "--shard"),
+        (["grammar", "check", "--samples", "-1"], "--samples"), (["tmin", "-o", "/", "a.fg"], "/: this is a directory"),
+    ],
+)  # fmt: skip
+def test_numbers_and_outputs_are_refused_before_any_work(cli: Cli, arguments: list[str], option: str) -> None:
+    refused(cli(*arguments), 2, option)
+
+
+@pytest.mark.parametrize("command", ["show", "status", "fuzz --no-llm -o", "triage", "regress", "check"])
+def test_a_name_that_the_file_system_refuses_is_one_line(cli: Cli, command: str) -> None:
+    refused(cli(*command.split(), "x" * 300), 2, "x" * 300)
+
+
+@pytest.mark.parametrize("entry", ["@\u00b2", "@99999999999999999999999"])
+def test_a_number_that_no_program_has(cli: Cli, campaign: Path, entry: str) -> None:
+    refused(cli("show", f"{campaign}:{entry}"), 2, "no such entry")
+
+
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, "null", '{"failures": 5}', '{"failures": [{}]}', '{"preload": [5]}', '{"target": 5}']
+)
+def test_a_finding_whose_description_is_garbage(cli: Cli, content: str, tmp_path: Path) -> None:
+    (tmp_path / "program.fg").write_text(TEXT)
+    (tmp_path / "finding.json").write_text(content)
+    refused(cli("show", tmp_path), 2, f"{tmp_path / 'finding.json'}: no")
+
+
+def test_a_full_disk_is_the_environments(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(args: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device", "/there/file")
+
+    monkeypatch.setattr("fuzzgraph.cli.commands.show.run", full)
+    refused(cli("show", "a.fg"), 3, "/there/file: No space left on device")
+
+
+def test_a_name_that_is_no_text_is_shown_with_escapes(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/\xff.fg"
+    Path(os.fsdecode(name)).write_text(TEXT)
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzzgraph", "show", name, name], capture_output=True, cwd=ROOT, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\udcff.fg" in done.stdout
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_matter(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "a.fg").write_text(TEXT)
+    shell = f"{sys.executable} -m fuzzgraph show {tmp_path}/a.fg {closed}"
+    done = subprocess.run(shell, shell=True, cwd=ROOT, timeout=120, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert bool(done.stdout) == (">&-" not in closed.replace("2>&-", ""))
