@@ -20,7 +20,7 @@ def class_in(path: Path, module: str, mark: str) -> type[Any]:
             raise ImportError("not a Python file")
         made = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(made)
-    except Exception as e:
+    except (Exception, SystemExit) as e:
         raise FuzzgraphError(f"does not import: {type(e).__name__}: {e}", where=str(path)) from e
     classes = [c for c in vars(made).values() if isinstance(c, type) and vars(c).get(f"_is_{mark}")]
     if len(classes) != 1:

@@ -29,5 +29,5 @@ def test_a_file_that_is_no_toml(content: bytes, expected: str, tmp_path: Path) -
 def test_what_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a\.toml: no such file \(write one\)$"):
         read_toml(tmp_path / "a.toml", hint="write one")
-    with pytest.raises(UsageError, match="Is a directory$"):
+    with pytest.raises(UsageError, match=r"Is a directory$"):
         read_toml(tmp_path)

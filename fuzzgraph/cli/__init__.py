@@ -12,8 +12,11 @@ import importlib
 import io
 import os
 import pkgutil
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 
 from fuzzgraph import __version__
@@ -53,10 +56,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit status. Errors that a user can mend are one line on stderr."""
     _mend_streams()
     try:
-        args = parser().parse_args(argv)
-        status = int(args.run(args))
-        sys.stdout.flush()
-        return status
+        with _signals():
+            args = parser().parse_args(argv)
+            status = int(args.run(args))
+            sys.stdout.flush()
+            return status
     except FuzzgraphError as error:
         text = " ".join(str(error).split())
         print(f"fuzzgraph: {text}", file=sys.stderr)
@@ -73,8 +77,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = f"{error.filename}: " if error.filename is not None else ""
         print(f"fuzzgraph: {where}{error.strerror}", file=sys.stderr)
         return 3 if error.errno in _MACHINE else 2
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as error:
+        return 128 + int(error.args[0] if error.args else signal.SIGINT)
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a command as Ctrl-C does: what it has so far is kept, its processes and its temporary
+    folders go. What is ignored (nohup) stays so, and threads other than the main one cannot listen."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    heard = [signal.SIGTERM, signal.SIGHUP] if threading.current_thread() is threading.main_thread() else []
+    before = {n: signal.signal(n, interrupt) for n in heard if signal.getsignal(n) == signal.SIG_DFL}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _mend_streams() -> None:
@@ -87,7 +108,7 @@ def _mend_streams() -> None:
             # The lowest free number, which is this one: those below it are there.
             os.open(os.devnull, os.O_RDWR)
         if getattr(sys, name) is None:
-            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))
+            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

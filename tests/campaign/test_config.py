@@ -27,7 +27,8 @@ def test_no_durations(text: str) -> None:
 
 
 def test_options_survive_their_toml_twin(tmp_path: Path) -> None:
-    config = Config(seed=3, seeds=("a b.fg", 'q"uote', "é\U0001f600\n\x7f"), time=1.5, deterministic=True, stop_on=r"min\d \\ 'x'")
+    seeds = ("a b.fg", 'q"uote', "é\U0001f600\n\x7f")
+    config = Config(seed=3, seeds=seeds, time=1.5, deterministic=True, stop_on=r"min\d \\ 'x'")
     (tmp_path / "f.toml").write_text(config.to_toml(), encoding="utf-8")
     assert Config(**read_toml(tmp_path / "f.toml")) == config
 

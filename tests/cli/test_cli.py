@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -267,3 +269,34 @@ def test_closed_streams_are_no_matter(closed: str, tmp_path: Path) -> None:
     done = subprocess.run(shell, shell=True, cwd=ROOT, timeout=120, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
     assert bool(done.stdout) == (">&-" not in closed.replace("2>&-", ""))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_command_in_order(cli: Cli, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    cleaned, before = [], signal.getsignal(number)
+
+    def interrupted(args: object) -> int:
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(10)
+        finally:
+            cleaned.append(True)
+        return 0
+
+    monkeypatch.setattr("fuzzgraph.cli.commands.show.run", interrupted)
+    done = cli("show", "a.fg")
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
+    assert cleaned and signal.getsignal(number) == before
+
+
+def test_a_signal_that_the_caller_ignores_stays_ignored(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hung_up(args: object) -> int:
+        os.kill(os.getpid(), signal.SIGHUP)
+        return 0
+
+    monkeypatch.setattr("fuzzgraph.cli.commands.show.run", hung_up)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert cli("show", "a.fg").returncode == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
