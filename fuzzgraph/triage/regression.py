@@ -26,6 +26,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from fuzzgraph import oracles
 from fuzzgraph.errors import UsageError
 from fuzzgraph.execution.protocol import Failure, Outcome
 from fuzzgraph.toml import read_toml
@@ -109,6 +110,9 @@ def _expectation(entry: Any, path: Path) -> Expectation:
         if not isinstance(value, str):
             raise UsageError(f"{key} is not text", where=str(path))
     found = Expectation(**entry)
+    if found.verdict != "ok" and found.verdict.partition(" ")[0] not in oracles.names():
+        hint = f'"ok" or one of {", ".join(oracles.names())}, and a kind after it'
+        raise UsageError(f"no verdict: {found.verdict!r}", where=str(path), hint=hint)
     try:
         SpecifierSet(found.torch)
         re.compile(found.match)

@@ -300,3 +300,14 @@ def test_a_signal_that_the_caller_ignores_stays_ignored(cli: Cli, monkeypatch: p
         assert cli("show", "a.fg").returncode == 0
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_relative_interpreter_is_found_from_where_the_user_is(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "repro.py").write_text("")
+    (tmp_path / "python").write_text('#!/bin/sh\n[ "$1" = -c ] && echo 2.15.0\nexit 0\n')
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    done = cli("verify", ".", "--python", "./python")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1 fixed"), done

@@ -66,6 +66,7 @@ def test_junit():
     [
         (None, "no such file"),
         ("title = ", "not a TOML file"),
+        ('[[expect]]\nverdict = "vlaue"', "no verdict: 'vlaue'"),
         ("title = 'x'", "no [[expect]]"),
         ("[[expect]]\ntarget = 'eager'", "without a verdict"),
         ("[[expect]]\nverdict = 'ok'\ntorch = 'new'", "no version specifier"),
