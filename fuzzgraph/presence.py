@@ -22,7 +22,7 @@ def class_in(path: Path, module: str, mark: str) -> type[Any]:
         made = importlib.util.module_from_spec(spec)
         sys.modules.setdefault(module, made)  # dataclasses look their module up
         spec.loader.exec_module(made)
-    except Exception as e:
+    except (Exception, SystemExit) as e:
         raise FuzzgraphError(f"does not import: {type(e).__name__}: {e}", where=str(path)) from e
     classes = [c for c in vars(made).values() if isinstance(c, type) and vars(c).get(f"_is_{mark}")]
     if len(classes) != 1:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Each part may import the parts of earlier lines, and those before it on its own line if so noted.
 ORDER = [
-    ["errors"], ["rng"], ["torch_compat"], ["resources"], ["presence"],
+    ["errors"], ["rng"], ["torch_compat"], ["resources"], ["presence"], ["toml"],
     ["ir"],
     ["grammar"],
     ["render"],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
-import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from fuzzgraph import toml
 from fuzzgraph.errors import UsageError
 
 FILE = "fuzzgraph.toml"
@@ -62,23 +63,22 @@ class Config:
         for field in fields(self):
             value = getattr(self, field.name)
             value = list(value) if isinstance(value, tuple) else value
-            lines.append(f"{field.name} = {json.dumps(value)}")
+            # As they are: TOML knows no surrogate pairs, which JSON's escapes of what is beyond \uFFFF are.
+            text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+            lines.append(f"{field.name} = {text}")
         return "\n".join(lines) + "\n"
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The options that the file sets, checked. Raises UsageError naming the file and the key."""
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(error.strerror or str(error), where=str(path)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"not a TOML file: {error}", where=str(path)) from error
+    values = toml.read_toml(path)
     defaults = Config()
     known = {field.name for field in fields(Config)}
     for key, value in values.items():
         if key not in known:
             raise UsageError(f"unknown option {key!r}", where=str(path), hint=f"known: {', '.join(sorted(known))}")
+        if any("\0" in text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)):
+            raise UsageError(f"{key} holds a NUL character", where=str(path))
         values[key] = _checked(path, key, value, getattr(defaults, key))
     return values
 
@@ -133,28 +133,44 @@ def check_oracles(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _check_path(name: str, path: str) -> None:
+    where = f"--{name} {path}"
+    kinds = {"preload": os.path.isfile, "known": os.path.isfile, "plugin": os.path.isdir}
+    if not os.path.exists(path):
+        raise UsageError("no such file or directory", where=where)
+    if not kinds.get(name, os.path.exists)(path):
+        raise UsageError("this is no directory" if name == "plugin" else "this is no file", where=where)
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        # The campaign's options are kept in a text file.
+        raise UsageError("its name is no UTF-8", where=where, hint="rename it") from None
+
+
 def checked(config: Config) -> Config:
     """The config, where its values make sense together. Raises UsageError naming the option."""
     for name in ("jobs", "batch"):
         if getattr(config, name) < 1:
             raise UsageError("must be at least 1", where=f"--{name}")
     for name in ("programs", "cpu_seconds", "time"):
-        if getattr(config, name) < 0:
-            raise UsageError("must not be negative", where=f"--{name.replace('_', '-')}")
+        # Neither would a limit that is no number ever be reached, nor could it be stored.
+        if not 0 <= getattr(config, name) < math.inf:
+            raise UsageError("must not be negative, nor endless", where=f"--{name.replace('_', '-')}")
+    if not -(2**63) <= config.seed < 2**63:
+        raise UsageError("must fit in 64 bits", where="--seed")
     for name in ("generate_share", "compare_share", "expensive_share"):
         if not 0 <= getattr(config, name) <= 1:
             raise UsageError("must be between 0 and 1", where=f"--{name.replace('_', '-')}")
     check_oracles(config.oracles)
-    if config.timeout <= 0:
-        raise UsageError("must be above 0", where="--timeout")
+    if not 0 < config.timeout < 1e9:
+        raise UsageError("must be a number of seconds above 0", where="--timeout")
     if config.deterministic and config.jobs != 1:
         raise UsageError("--deterministic needs --jobs 1", where="--jobs")
-    for name in ("preload", "seeds", "known"):
+    for name in ("preload", "seeds", "known", "plugin"):
         for path in getattr(config, name):
-            if not Path(path).exists():
-                raise UsageError("no such file or directory", where=f"--{name} {path}")
+            _check_path(name, path)
     try:
         re.compile(config.stop_on)
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise UsageError(f"no regular expression: {error}", where="--stop-on") from error
     return config

@@ -154,9 +154,12 @@ def _display(directory: Path, config: Config) -> Displays:
     return make
 
 
+_WHY = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+
+
 @contextmanager
 def signals(stop: Callable[[str], None]) -> Iterator[None]:
-    """SIGINT and SIGTERM call `stop`; a second SIGINT interrupts at once."""
+    """SIGINT, SIGTERM and SIGHUP call `stop`; a second SIGINT interrupts at once. What is ignored (nohup) stays so."""
     asked = False
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -164,9 +167,10 @@ def signals(stop: Callable[[str], None]) -> Iterator[None]:
         if asked and number == signal.SIGINT:
             raise KeyboardInterrupt
         asked = True
-        stop("interrupted" if number == signal.SIGINT else "terminated")
+        stop(_WHY[signal.Signals(number)])
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = [number for number in _WHY if signal.getsignal(number) != signal.SIG_IGN or number == signal.SIGINT]
+    before = {number: signal.signal(number, handle) for number in heard}
     try:
         yield
     finally:

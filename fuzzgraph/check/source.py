@@ -63,7 +63,8 @@ def load(path: str | Path) -> Checked:
     if file.suffix == ".fg":
         raise UsageError("this is no Python file", where=str(path), hint="`fuzzgraph run` takes programs")
     try:
-        text = file.read_text(encoding="utf-8")
+        # As Python reads it: editors of other systems put a mark at the start.
+        text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise UsageError(error.strerror or str(error), where=str(path)) from error
     except UnicodeDecodeError as error:
@@ -75,11 +76,13 @@ def read(text: str, path: str) -> Checked:
     """The same of a file's content."""
     try:
         tree = ast.parse(text, filename=path)
+        form = form_of(tree, path)
     except SyntaxError as error:
         raise UsageError(f"no Python: {error.msg}", where=f"{path}:{error.lineno or 1}") from error
     except ValueError as error:
         raise UsageError(f"no Python: {error}", where=path) from error
-    form = form_of(tree, path)
+    except (RecursionError, MemoryError):  # the second is what Python's parser says
+        raise UsageError("nested too deeply", where=path) from None
     facts = {**FACTS, **literals(tree)}
     full = str(Path(path).resolve())
     if form != SCRIPT:

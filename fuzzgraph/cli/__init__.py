@@ -7,11 +7,16 @@ the file's, `_` read as `-`. It imports what it needs inside `run`, so that `--h
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
+import io
 import os
 import pkgutil
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 
 from fuzzgraph import __version__
@@ -22,6 +27,9 @@ EPILOG = (
     "exit status: 0 done and nothing to report, 1 the check found something, 2 usage or bad input, "
     "3 environment (torch, compiler, disk)"
 )
+_USER = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG,
+         errno.ELOOP, errno.ENOTEMPTY}  # fmt: skip
+_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EFBIG}
 
 
 def subcommands() -> dict[str, ModuleType]:
@@ -46,11 +54,13 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit status. Errors that a user can mend are one line on stderr."""
+    _mend_streams()
     try:
-        args = parser().parse_args(argv)
-        status = int(args.run(args))
-        sys.stdout.flush()
-        return status
+        with _signals():
+            args = parser().parse_args(argv)
+            status = int(args.run(args))
+            sys.stdout.flush()
+            return status
     except FuzzgraphError as error:
         text = " ".join(str(error).split())
         print(f"fuzzgraph: {text}", file=sys.stderr)
@@ -59,5 +69,46 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has what it wanted. Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        return 130
+    except OSError as error:
+        # Wherever it came up: a name that the file system refuses is the user's, a full disk the machine's. Others are
+        # ours, and are told with their traceback.
+        if error.errno not in _USER | _MACHINE:
+            raise
+        where = f"{error.filename}: " if error.filename is not None else ""
+        print(f"fuzzgraph: {where}{error.strerror}", file=sys.stderr)
+        return 3 if error.errno in _MACHINE else 2
+    except KeyboardInterrupt as error:
+        return 128 + int(error.args[0] if error.args else signal.SIGINT)
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a command as Ctrl-C does: what it has so far is kept, its processes and its temporary
+    folders go. What is ignored (nohup) stays so, and threads other than the main one cannot listen."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    heard = [signal.SIGTERM, signal.SIGHUP] if threading.current_thread() is threading.main_thread() else []
+    before = {n: signal.signal(n, interrupt) for n in heard if signal.getsignal(n) == signal.SIG_DFL}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _mend_streams() -> None:
+    """Files that are opened must not become the standard streams that the caller closed; and a name that is no text in
+    the terminal's encoding is shown with escapes, not an error."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number, which is this one: those below it are there.
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

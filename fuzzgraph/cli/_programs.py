@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,15 +66,21 @@ def _folder(path: Path, infer: Inference, trust: bool) -> list[Named]:
     import json
 
     from fuzzgraph.triage.folder import DESCRIPTION, PROGRAM
+    from fuzzgraph.triage.record import problems, schema
 
     if (path / PROGRAM).is_file():
         settings: dict[str, object] = {}
         if (path / DESCRIPTION).is_file():
             try:
                 described = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
-                settings = {key: described[key] for key in ("target", "preload", "failures") if key in described}
-            except (ValueError, TypeError) as error:
+            except (OSError, ValueError, RecursionError) as error:
                 raise UsageError(f"not readable: {error}", where=str(path / DESCRIPTION)) from error
+            # What is not used may be missing: a finding that was written by hand has a program and a target.
+            used = {key: schema()["properties"][key] for key in ("target", "preload", "failures")}
+            problem = next(problems(described, {"type": "object", "properties": used}), None)
+            if problem is not None:
+                raise UsageError(f"no finding: {problem}", where=str(path / DESCRIPTION))
+            settings = {key: described[key] for key in used if key in described}
         return [Named(str(path), _parse(path / PROGRAM, infer, trust=True), settings)]
     found = sorted(path.glob("**/*.fg"))
     if not found:
@@ -87,7 +94,7 @@ def _entry(directory: Path, name: str) -> Named:
 
     store = Store(directory, readonly=True)
     try:
-        if name.startswith("@") and name[1:].isdigit():
+        if re.fullmatch("@[0-9]{1,18}", name):
             blob = store.program_blob(int(name[1:]))
             if blob is None:
                 raise UsageError("this program was not kept", where=f"{directory}:{name}", hint="compared ones are")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,8 @@ class Store:
         query = f"SELECT number, hash, origin, parent, mutators, status, tier, cpu, nodes, {blob} FROM programs"
         for row in self._rows(query + " ORDER BY number"):
             number, digest, origin, parent, mutators, *rest = row
-            yield ProgramRecord(number, digest, origin, parent, tuple(json.loads(mutators)), *rest)
+            chain = tuple(self._decoded(f"program {number}", json.loads, mutators))
+            yield ProgramRecord(number, digest, origin, parent, chain, *rest)
 
     def hashes(self) -> Iterator[str]:
         for row in self._rows("SELECT hash FROM programs ORDER BY number"):
@@ -122,21 +123,27 @@ class Store:
     def program_blob(self, number: int) -> bytes | None:
         """The packed program of that number, None where it was not kept."""
         blob = self._one("SELECT blob FROM programs WHERE number=?", (number,))
-        return None if blob is None else bytes(blob)
+        return None if blob is None else self._decoded(f"program {number}", _whole, blob)
 
     def _entry(self, row: tuple[Any, ...]) -> EntryRecord:
         id, number, digest, origin, parent, chain, seed, cost, nodes, new, status = row[:11]
         versions, created, packed, blob, picks = row[11:]
-        try:
-            features = unpack_ids(packed)
-            if blob is None:
-                raise ValueError("its program is missing")
-        except ValueError as error:
-            raise StoreError(f"entry {id} is damaged: {error}", where=str(self.path)) from error
+        what = f"entry {id}"
+        if blob is None:
+            raise StoreError(f"{what} is damaged: its program is missing", where=str(self.path))
         return EntryRecord(
-            id, number, digest, origin, parent, tuple(json.loads(chain)), seed, cost, nodes, new, status,
-            json.loads(versions), created, features, blob, picks,
+            id, number, digest, origin, parent, tuple(self._decoded(what, json.loads, chain)), seed, cost, nodes, new,
+            status, self._decoded(what, json.loads, versions), created, self._decoded(what, unpack_ids, packed),
+            self._decoded(what, _whole, blob), picks,
         )  # fmt: skip
+
+    def _decoded(self, what: str, decode: Callable[[Any], Any], value: Any) -> Any:
+        """Raises StoreError for a value that is whole to SQLite and says nothing to us."""
+        try:
+            return decode(value)
+        except Exception as error:  # msgpack and json raise many kinds on damage, all with the same meaning here
+            said = f"{type(error).__name__}: {error}".rstrip(": ")
+            raise StoreError(f"{what} is damaged: {said}", where=str(self.path)) from error
 
     def put_features(self, fresh: Iterable[tuple[int, str, str]]) -> None:
         self._db.executemany("INSERT INTO features VALUES (?,?,?)", fresh)
@@ -158,7 +165,8 @@ class Store:
         query = "SELECT id, kind, signature, title, count, hashes, created FROM findings ORDER BY created, id"
         for row in self._rows(query):
             id, kind, signature, title, count, hashes, created = row
-            yield FindingRecord(id, kind, signature, title, count, tuple(json.loads(hashes)), created)
+            seen = tuple(self._decoded(f"finding {id}", json.loads, hashes))
+            yield FindingRecord(id, kind, signature, title, count, seen, created)
 
     # Counters, state, pending
 
@@ -177,7 +185,7 @@ class Store:
     def state(self, name: str) -> Any:
         """What was put under `name`, None if nothing was."""
         blob = self._one("SELECT value FROM state WHERE name=?", (name,))
-        return None if blob is None else msgpack.unpackb(blob, strict_map_key=False)
+        return None if blob is None else self._decoded(f"state {name!r}", _unpacked, blob)
 
     def put_pending(self, record: PendingRecord) -> None:
         """Put it at the end of the queue, from wherever it was."""
@@ -189,7 +197,7 @@ class Store:
 
     def pending(self) -> Iterator[PendingRecord]:
         for number, blob in self._rows("SELECT number, payload FROM pending ORDER BY place"):
-            yield PendingRecord(number, msgpack.unpackb(blob, strict_map_key=False))
+            yield PendingRecord(number, self._decoded(f"pending program {number}", _unpacked, blob))
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -200,6 +208,16 @@ class Store:
                 yield
             finally:
                 self._db.execute("ROLLBACK")
+
+
+def _unpacked(blob: Any) -> Any:
+    return msgpack.unpackb(blob, strict_map_key=False)
+
+
+def _whole(blob: Any) -> bytes:
+    if not isinstance(blob, bytes):
+        raise ValueError("no bytes")
+    return blob
 
 
 def is_campaign(directory: Path) -> bool:

@@ -36,8 +36,16 @@ def load_rules(extra: Iterable[str | Path] = ()) -> RuleBook:
         folders.append(nested if nested.is_dir() else folder)
     rules: dict[str, Rule] = {}
     for folder in folders:
+        if not folder.is_dir():
+            raise RuleError("no such folder of rules", str(folder))
         for path in sorted(folder.glob("*.rules")):
-            for rule in load_text(path.read_text(encoding="utf-8"), path):
+            try:
+                text = path.read_text(encoding="utf-8")
+            except OSError as error:
+                raise RuleError(error.strerror or str(error), str(path)) from error
+            except UnicodeDecodeError as error:
+                raise RuleError("this is no text file", str(path)) from error
+            for rule in load_text(text, path):
                 if rule.op in rules:
                     raise RuleError(f"operator {rule.op!r} already has a rule at {rules[rule.op].where}", rule.where)
                 rules[rule.op] = rule

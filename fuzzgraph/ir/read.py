@@ -43,7 +43,7 @@ class Reader:
 
     def program(self, tree: Tree[Token]) -> Program:
         version, *items = tree.children
-        if int(str(version)) != FORMAT_VERSION:
+        if self.whole(version) != FORMAT_VERSION:
             raise self.error(version, f"format version {version}, this fuzzgraph reads {FORMAT_VERSION}")
         groups: dict[str, list[Tree[Token]]] = {}
         for item in items:
@@ -101,9 +101,9 @@ class Reader:
             if clause.data == "values":
                 kind, params = str(c[0]), tuple(self.params(c[1]))
             elif clause.data == "seed":
-                seed = int(str(c[0]))
+                seed = self.whole(c[0])
             elif clause.data == "storage":
-                storage = int(str(c[0]))
+                storage = self.whole(c[0])
             elif clause.data == "dynamic":
                 dynamic = tuple(self.literals(c[0]))
             else:
@@ -260,7 +260,7 @@ class Reader:
             name = str(children[0])
             return _CONSTANTS[name] if name in _CONSTANTS else refer(children[0])
         if kind == "integer":
-            return int(str(children[0]))
+            return self.whole(children[0])
         if kind == "real":
             return float(str(children[0]))
         if kind == "string":
@@ -274,7 +274,11 @@ class Reader:
             return ...
         inside = [] if children[-1] is None else [c for c in children[-1].children if c is not None]
         if kind == "dict":
-            return {self.value(p.children[0], refer): self.value(p.children[1], refer) for p in inside}
+            pairs = [(self.value(p.children[0], refer), self.value(p.children[1], refer)) for p in inside]
+            try:
+                return dict(pairs)
+            except TypeError as e:
+                raise self.error(inside[0], f"a key of a dict: {e}") from None
         items = [self.value(c, refer) for c in inside]
         if kind == "construct":
             return self.construct(children[0], items)
@@ -286,8 +290,14 @@ class Reader:
             raise self.error(head, f"found {head!s}(...), expected complex(...), slice(...) or device(...)")
         try:
             return makers[str(head)](*items)
-        except (TypeError, RuntimeError) as e:
+        except (TypeError, ValueError, RuntimeError) as e:
             raise self.error(head, f"{head}: {e}") from None
+
+    def whole(self, token: Any) -> int:
+        try:
+            return int(str(token))
+        except ValueError:  # Python refuses some thousand digits
+            raise self.error(token, f"a number of {len(token)} digits", "torch takes 19") from None
 
     def string(self, token: Token) -> str:
         try:
@@ -312,11 +322,11 @@ class Reader:
         dtype, shape, *rest = tree.children
         if str(dtype) not in DTYPES:
             raise self.error(dtype, f"unknown dtype {str(dtype)!r}", "one of " + ", ".join(DTYPES))
-        sizes = () if shape is None else tuple(int(str(t)) for t in shape.children)
+        sizes = () if shape is None else tuple(map(self.whole, shape.children))
         flags = {str(t.data): t for t in rest if isinstance(t, Tree) and t.data in ("grad", "device", "alias")}
         strides = next((t for t in rest if isinstance(t, Tree) and t.data == "ints"), None)
-        offset = next((int(str(t)) for t in rest if isinstance(t, Token)), 0)
-        stride = contiguous_strides(sizes) if strides is None else tuple(int(str(t)) for t in strides.children)
+        offset = next((self.whole(t) for t in rest if isinstance(t, Token)), 0)
+        stride = contiguous_strides(sizes) if strides is None else tuple(map(self.whole, strides.children))
         if len(stride) != len(sizes):
             raise self.error(dtype, f"{len(sizes)} sizes and {len(stride)} strides")
         device = str(flags["device"].children[0]).replace("_", ":") if "device" in flags else "cpu"

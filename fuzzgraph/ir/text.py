@@ -39,7 +39,10 @@ def parse(text: str, infer: Inference | None = None, check: Check | None = None,
         tree = _parser().parse(text)
     except lark.UnexpectedInput as e:
         raise _syntax_error(e, text, file) from None
-    return Reader(Builder(infer, check), file).program(tree)
+    try:
+        return Reader(Builder(infer, check), file).program(tree)
+    except RecursionError:
+        raise ProgramError("values or types are nested too deeply", where=file) from None
 
 
 def parse_file(path: str, infer: Inference | None = None, check: Check | None = None) -> Program:

@@ -56,7 +56,7 @@ def _specs(program: Program) -> Iterator[str]:
         reason = values.problem(spec.values, t.dtype)
         if reason and not spec.view_of:
             yield f"{where}: {reason}"
-        if any(not 0 <= d < t.rank for d in spec.dynamic):
+        if any(not isinstance(d, int) or not 0 <= d < t.rank for d in spec.dynamic):
             yield f"{where}: dynamic dims {spec.dynamic} of a tensor of rank {t.rank}"
         if t.requires_grad and t.info.kind not in ("float", "complex"):
             yield f"{where}: dtype {t.dtype} cannot require grad"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from fuzzgraph.errors import UsageError
 from fuzzgraph.execution.protocol import Failure
 from fuzzgraph.ir.program import Program
 from fuzzgraph.resources import data_dir
+from fuzzgraph.toml import read_toml
 
 from .signature import core, input_dtypes, operator_set, signature
 
@@ -78,12 +78,7 @@ def load(paths: Sequence[Path] = (), with_shipped: bool = True) -> KnownIssues:
 
 def read(path: Path) -> list[Issue]:
     """A file has one table for each issue: `[issue.NAME]`."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(error.strerror or str(error), where=str(path)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"not a TOML file: {error}", where=str(path)) from error
+    data = read_toml(path)
     unknown = [key for key in data if key != "issue"]
     if unknown or not isinstance(data.get("issue", {}), dict):
         name = (unknown or ["issue"])[0]
@@ -109,7 +104,7 @@ def _issue(path: Path, name: str, entry: Any) -> Issue:
         raise UsageError("matches everything", where=where, hint="give a signature, operators or an oracle")
     try:
         re.compile(entry.get("signature", ""))
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise UsageError(f"signature is no regular expression: {error}", where=where) from error
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
     return Issue(name, **values)

@@ -92,7 +92,7 @@ def load(path: Path) -> Finding:
     file = path / DESCRIPTION
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"not readable: {error}", where=str(file)) from error
     problem = next(problems(data, schema()), None)
     if problem is not None:

@@ -17,7 +17,6 @@ for a torch and a target, the first one counts; without one the program is skipp
 from __future__ import annotations
 
 import re
-import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +26,10 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from fuzzgraph import oracles
 from fuzzgraph.errors import UsageError
 from fuzzgraph.execution.protocol import Failure, Outcome
+from fuzzgraph.toml import read_toml
 
 KEYS = {"title", "issue", "expect"}
 EXPECT_KEYS = {"torch", "target", "verdict", "match"}
@@ -92,13 +93,7 @@ def load(folder: Path) -> list[Regression]:
 
 def _read(program: Path) -> Regression:
     path = program.with_suffix(".toml")
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        hint = "beside each program stands what is expected of it"
-        raise UsageError("no such file", where=str(path), hint=hint) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"not readable: {error}", where=str(path)) from error
+    data = read_toml(path, hint="beside each program stands what is expected of it")
     expectations = data.get("expect", [])
     _known(data, KEYS, path)
     if not isinstance(expectations, list) or not expectations:
@@ -115,13 +110,16 @@ def _expectation(entry: Any, path: Path) -> Expectation:
         if not isinstance(value, str):
             raise UsageError(f"{key} is not text", where=str(path))
     found = Expectation(**entry)
+    if found.verdict != "ok" and found.verdict.partition(" ")[0] not in oracles.names():
+        hint = f'"ok" or one of {", ".join(oracles.names())}, and a kind after it'
+        raise UsageError(f"no verdict: {found.verdict!r}", where=str(path), hint=hint)
     try:
         SpecifierSet(found.torch)
         re.compile(found.match)
     except InvalidSpecifier:
         hint = 'such as ">=2.13,<2.16"'
         raise UsageError(f"no version specifier: {found.torch!r}", where=str(path), hint=hint) from None
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise UsageError(f"no regular expression: {found.match!r}: {error}", where=str(path)) from None
     return found
 

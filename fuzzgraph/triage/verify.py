@@ -45,8 +45,9 @@ def torch_of(python: str) -> str:
     """The version of the torch that an interpreter imports. Raises UsageError, EnvironmentProblem."""
     try:
         done = subprocess.run(
-            [python, "-c", _ASK], capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, cwd="/"
-        )
+            [python, "-c", _ASK], capture_output=True, text=True, errors="replace", timeout=300,
+            stdin=subprocess.DEVNULL, cwd="/",
+        )  # fmt: skip
     except OSError as error:
         raise UsageError(f"does not start: {error.strerror}", where=f"--python {python}") from error
     except subprocess.TimeoutExpired as error:
@@ -54,7 +55,10 @@ def torch_of(python: str) -> str:
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise EnvironmentProblem(f"cannot import torch: {last}", where=python)
-    return done.stdout.strip().splitlines()[-1]
+    said = done.stdout.strip().splitlines()
+    if not said or not said[-1][:1].isdigit():
+        raise UsageError("is no Python", where=f"--python {python}", hint="it does not print what it is told to")
+    return said[-1]
 
 
 def scripts(directory: Path) -> list[Path]:
@@ -73,8 +77,12 @@ def verify(
     """Run each; `done` is told each verdict as it comes. Findings that need more than a plain script are undecided."""
 
     def one(path: Path) -> Verdict:
-        finding = load(path.parent) if (path.parent / DESCRIPTION).is_file() else None
-        made = _verdict(path, finding, python)
+        try:
+            finding = load(path.parent) if (path.parent / DESCRIPTION).is_file() else None
+            made = _verdict(path, finding, python)
+        except UsageError as error:  # of one finding: the others are still asked for
+            name = path.parent.name
+            made = Verdict(name, name, UNDECIDED, 125, None, str(path), str(error))
         done(made)
         return made
 
@@ -127,9 +135,10 @@ def verify_issues(
     """The same for entries of known issues that carry a program or a script. Raises ProgramError for a bad one."""
     with tempfile.TemporaryDirectory(prefix="fuzzgraph-verify-") as scratch:
         paths = []
-        for issue in issues:
+        for number, issue in enumerate(issues):
             if issue.program or issue.script:
-                folder = Path(scratch, issue.name)
+                # Names are any text: `../x` is none of a folder.
+                folder = Path(scratch, str(number))
                 folder.mkdir()
                 (folder / SCRIPT).write_text(script_of(issue, book), encoding="utf-8")
                 paths.append((issue, folder / SCRIPT))

@@ -3,11 +3,12 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fuzzgraph.campaign.clock import Clock
-from fuzzgraph.campaign.config import Config, parse_duration, read_toml
+from fuzzgraph.campaign.config import Config, checked, parse_duration, read_toml
 from fuzzgraph.campaign.cpu import CpuMeter
 from fuzzgraph.errors import UsageError
 
@@ -26,20 +27,45 @@ def test_no_durations(text: str) -> None:
 
 
 def test_options_survive_their_toml_twin(tmp_path: Path) -> None:
-    config = Config(seed=3, seeds=("a b.fg", 'q"uote'), time=1.5, deterministic=True, stop_on=r"min\d \\ 'x'")
-    (tmp_path / "f.toml").write_text(config.to_toml())
+    seeds = ("a b.fg", 'q"uote', "é\U0001f600\n\x7f")
+    config = Config(seed=3, seeds=seeds, time=1.5, deterministic=True, stop_on=r"min\d \\ 'x'")
+    (tmp_path / "f.toml").write_text(config.to_toml(), encoding="utf-8")
     assert Config(**read_toml(tmp_path / "f.toml")) == config
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [("jbos = 3", "unknown option 'jbos'"), ("jobs = 'many'", "must be a whole number"), ("jobs = ", "not a TOML")],
+    [("jbos = 3", "unknown option 'jbos'"), ("jobs = 'many'", "must be a whole number"), ("jobs = ", "not a TOML"),
+     ('target = "a\\u0000"', "NUL"), ('seeds = ["a\\u0000"]', "NUL")],
 )
 def test_a_bad_file_is_named_with_its_key(tmp_path: Path, text: str, complaint: str) -> None:
     (tmp_path / "f.toml").write_text(text)
     with pytest.raises(UsageError, match=complaint) as error:
         read_toml(tmp_path / "f.toml")
     assert "f.toml" in error.value.where
+
+
+@pytest.mark.parametrize(
+    ("values", "option"),
+    [
+        ({"cpu_seconds": float("nan")}, "--cpu-seconds"), ({"cpu_seconds": float("inf")}, "--cpu-seconds"),
+        ({"time": float("inf")}, "--time"), ({"programs": -1}, "--programs"), ({"timeout": float("nan")}, "--timeout"),
+        ({"timeout": float("inf")}, "--timeout"), ({"seed": 2**63}, "--seed"), ({"stop_on": "(" * 3000}, "--stop-on"),
+        ({"plugin": ("none",)}, "--plugin none"), ({"plugin": (__file__,)}, "--plugin"),
+        ({"preload": ("/",)}, "--preload /"), ({"known": ("/",)}, "--known /"), ({"seeds": ("x" * 300,)}, "--seeds x"),
+    ],
+)  # fmt: skip
+def test_values_that_cannot_be_are_refused(values: dict[str, Any], option: str) -> None:
+    with pytest.raises(UsageError) as error:
+        checked(Config(**values))
+    assert error.value.where.startswith(option)
+
+
+def test_a_path_that_no_text_file_can_name_is_refused(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    Path(path).touch()
+    with pytest.raises(UsageError, match="no UTF-8"):
+        checked(Config(seeds=(path,)))
 
 
 def spend(seconds: float) -> None:

@@ -105,8 +105,8 @@ def test_exit_status(files, name, status, capfd):
     ("arguments", "line"),
     [
         (["none.py"], "fuzzgraph: none.py: No such file or directory"),
-        (["--jobs", "0", __file__], "fuzzgraph: --jobs: must be positive"),
-        (["--timeout", "-1", __file__], "fuzzgraph: --timeout: must be positive"),
+        (["--jobs", "0", __file__], "fuzzgraph: --jobs: must be at least 1"),
+        (["--timeout", "-1", __file__], "fuzzgraph: --timeout: must be a number of seconds above 0"),
         (["--preload", "none.py", __file__], "fuzzgraph: --preload none.py: no such file"),
     ],
 )

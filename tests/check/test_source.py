@@ -1,5 +1,7 @@
 """Forms of files, what they are made into, and one clear line for what is none."""
 
+from pathlib import Path
+
 import pytest
 
 from fuzzgraph.check.source import FUNCTION, SCENARIO, SCRIPT, load, read
@@ -73,3 +75,16 @@ def test_the_text_stays_as_it_is_so_that_lines_hold():
 def test_what_values_decide_is_not_asked():
     assert "value" not in read(INPUTS + "f = abs\nCHECK_VALUES = False\n", "a.py").job("", "", 1).plans
     assert "fake" not in read("def scenario(wrap): pass\n", "a.py").job("", "", 1).plans
+
+
+@pytest.mark.parametrize(
+    "text", [f"x = {'-' * 100_000}1", "x = " + "+".join(["1"] * 50_000), "if 1: pass\n" + "elif 1: pass\n" * 5000]
+)
+def test_what_is_nested_too_deeply_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"^f\.py: nested too deeply$"):
+        read(text, "f.py")
+
+
+def test_a_byte_order_mark_is_no_matter(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\ntorch.compile(abs)\n", encoding="utf-8-sig")
+    assert load(tmp_path / "a.py").form == SCRIPT

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -213,3 +216,115 @@ def test_run_says_1_where_an_oracle_fails(tmp_path: Path) -> None:
     assert done.returncode == 1, done
     assert "FAIL" in done.stdout
     assert "planted" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["run", "--timeout", "nan", "a.fg"], "--timeout"), (["run", "--timeout", "0", "a.fg"], "--timeout"),
+        (["tmin", "--timeout", "inf", "a.fg"], "--timeout"), (["tmin", "--budget", "nan", "a.fg"], "--budget"),
+        (["triage", "--timeout", "nan", "."], "--timeout"), (["triage", "--jobs", "0", "."], "--jobs"),
+        (["check", "--timeout", "1e300", "a.py"], "--timeout"), (["verify", "--jobs", "-1", "."], "--jobs"),
+        (["regress", "--timeout", "-1"], "--timeout"), (["regress", "--junit", "/"], "--junit /"),
+        (["regress", "--junit", "/none/x.xml"], "--junit"), (["regress", "--shard", "9" * 5000 + "/1"], "--shard"),
+        (["grammar", "check", "--samples", "-1"], "--samples"), (["tmin", "-o", "/", "a.fg"], "/: this is a directory"),
+    ],
+)  # fmt: skip
+def test_numbers_and_outputs_are_refused_before_any_work(cli: Cli, arguments: list[str], option: str) -> None:
+    refused(cli(*arguments), 2, option)
+
+
+@pytest.mark.parametrize("command", ["show", "status", "fuzz --no-llm -o", "triage", "regress", "check"])
+def test_a_name_that_the_file_system_refuses_is_one_line(cli: Cli, command: str) -> None:
+    refused(cli(*command.split(), "x" * 300), 2, "x" * 300)
+
+
+@pytest.mark.parametrize("entry", ["@\u00b2", "@99999999999999999999999"])
+def test_a_number_that_no_program_has(cli: Cli, campaign: Path, entry: str) -> None:
+    refused(cli("show", f"{campaign}:{entry}"), 2, "no such entry")
+
+
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, "null", '{"failures": 5}', '{"failures": [{}]}', '{"preload": [5]}', '{"target": 5}']
+)
+def test_a_finding_whose_description_is_garbage(cli: Cli, content: str, tmp_path: Path) -> None:
+    (tmp_path / "program.fg").write_text(TEXT)
+    (tmp_path / "finding.json").write_text(content)
+    refused(cli("show", tmp_path), 2, f"{tmp_path / 'finding.json'}: no")
+
+
+def test_a_full_disk_is_the_environments(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(args: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device", "/there/file")
+
+    monkeypatch.setattr("fuzzgraph.cli.commands.show.run", full)
+    refused(cli("show", "a.fg"), 3, "/there/file: No space left on device")
+
+
+def test_a_name_that_is_no_text_is_shown_with_escapes(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/\xff.fg"
+    Path(os.fsdecode(name)).write_text(TEXT)
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzzgraph", "show", name, name], capture_output=True, cwd=ROOT, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\udcff.fg" in done.stdout
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_matter(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "a.fg").write_text(TEXT)
+    shell = f"{sys.executable} -m fuzzgraph show {tmp_path}/a.fg {closed}"
+    done = subprocess.run(shell, shell=True, cwd=ROOT, timeout=120, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert bool(done.stdout) == (">&-" not in closed.replace("2>&-", ""))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_command_in_order(cli: Cli, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    cleaned, before = [], signal.getsignal(number)
+
+    def interrupted(args: object) -> int:
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(10)
+        finally:
+            cleaned.append(True)
+        return 0
+
+    monkeypatch.setattr("fuzzgraph.cli.commands.show.run", interrupted)
+    done = cli("show", "a.fg")
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
+    assert cleaned and signal.getsignal(number) == before
+
+
+def test_a_signal_that_the_caller_ignores_stays_ignored(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hung_up(args: object) -> int:
+        os.kill(os.getpid(), signal.SIGHUP)
+        return 0
+
+    monkeypatch.setattr("fuzzgraph.cli.commands.show.run", hung_up)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert cli("show", "a.fg").returncode == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_relative_interpreter_is_found_from_where_the_user_is(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "repro.py").write_text("")
+    (tmp_path / "python").write_text('#!/bin/sh\n[ "$1" = -c ] && echo 2.15.0\nexit 0\n')
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    done = cli("verify", ".", "--python", "./python")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1 fixed"), done
+
+
+@pytest.mark.parametrize(("make", "what"), [(Path.touch, "no such folder of rules"), (Path.mkdir, "this is no text")])
+def test_a_folder_of_rules_that_is_none(cli: Cli, make: Callable[[Path], None], what: str, tmp_path: Path) -> None:
+    make(tmp_path / "p")
+    if (tmp_path / "p").is_dir():
+        (tmp_path / "p" / "a.rules").write_bytes(b"\xff")
+    refused(cli("grammar", "list", "--plugin", tmp_path / "p"), 2, str(tmp_path / "p"), what)

@@ -183,3 +183,33 @@ time.sleep(60)
     lock.acquire()
     lock.release()
     assert holder(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "what"),
+    [
+        ("UPDATE state SET value=x'c1'", "state 'bandit'"),
+        ("UPDATE state SET value='text'", "state 'bandit'"),
+        ("UPDATE pending SET payload=x'c1'", "pending program 4"),
+        ("UPDATE programs SET mutators='['", "program 3"),
+        ("UPDATE programs SET blob='text'", "program 3"),
+        ("UPDATE programs SET blob=NULL", "entry 1"),
+        ("UPDATE entries SET versions='{'", "entry 1"),
+        ("UPDATE entries SET features='text'", "entry 1"),
+        ("UPDATE findings SET hashes='['", "finding crash-1"),
+    ],
+)
+def test_a_value_that_says_nothing_is_named(query: str, what: str, tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    connection = sqlite3.connect(tmp_path / DATABASE)
+    connection.execute(query)
+    connection.commit()
+    connection.close()
+    store = Store(tmp_path)
+    with pytest.raises(StoreError, match=f"^{tmp_path / DATABASE}: {what} is damaged: "):
+        store.state("bandit")
+        list(store.pending())
+        list(store.findings())
+        store.program_blob(3)
+        list(store.programs())
+        list(store.entries())

@@ -88,6 +88,40 @@ def test_the_grammar_is_asked() -> None:
         text.parse(HEAD + BODY, check=check, file="p.fg")
 
 
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("9" * 5000, "a number of 5000 digits (torch takes 19)"),
+        ("{[1]: 2}", "a key of a dict: "),
+        ("{1: {{2: 3}: 4}}", "a key of a dict: "),
+        ('complex("x")', "complex: "),
+        ('device("cpu", 99999999999999999999)', "device: "),
+    ],
+)
+def test_a_value_that_python_refuses_is_one_line_with_its_place(argument: str, expected: str) -> None:
+    said = message(HEAD + BODY.replace("sin(x)", f"sin(x, {argument})"))
+    assert said.startswith("p.fg:4:") and expected in said, said
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        (f"f32[{'9' * 5000}]", "p.fg:3:14: input y: a number of 5000 digits (torch takes 19)"),
+        (f"f32[2][{'9' * 5000}]", "p.fg:3:17: input y: a number of 5000 digits (torch takes 19)"),
+        (f"f32[2]+{'9' * 5000}", "p.fg:3:17: input y: a number of 5000 digits (torch takes 19)"),
+        (f"f32[2] seed {'9' * 5000}", "p.fg:3:22: input y: a number of 5000 digits (torch takes 19)"),
+        ('f32[2] dynamic("a")', "p.fg: input y: dynamic dims ('a',) of a tensor of rank 1"),
+    ],
+)
+def test_a_declaration_with_a_wrong_number_is_one_line(declared: str, expected: str) -> None:
+    assert message(f"{HEAD}input y: {declared}\n{BODY}") == expected
+
+
+@pytest.mark.parametrize("nested", [f"sin(x, {'[' * 5000}{']' * 5000})", f"sin(x, {'(' * 5000}x{',)' * 5000})"])
+def test_what_is_nested_too_deeply_is_one_line(nested: str) -> None:
+    assert message(HEAD + BODY.replace("sin(x)", nested)) == "p.fg: values or types are nested too deeply"
+
+
 @pytest.mark.parametrize("step", [1, 7])
 def test_every_cut_is_one_clear_line(step: int) -> None:
     """A text that ends anywhere, or lacks any piece, is refused with a place, or is a program."""

@@ -332,3 +332,27 @@ def test_an_interrupted_verify_leaves_nothing_running(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         verify.verify(verify.scripts(tmp_path), sys.executable, jobs=2, done=stop)
     assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize("said", ["exit 0", r"printf '\377'", "echo hello"])
+def test_what_is_no_python_is_said(said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is no Python"):
+        verify.torch_of(python(tmp_path, said))
+
+
+def test_a_damaged_finding_does_not_keep_the_others_from_being_verified(tmp_path: Path) -> None:
+    for name, content in (("a", "garbage"), ("b", None)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "repro.py").write_text("")
+        if content is not None:
+            (tmp_path / name / "finding.json").write_text(content)
+    first, second = verify.verify(verify.scripts(tmp_path), python(tmp_path, "exit 1"))
+    assert (first.verdict, second.verdict) == (verify.UNDECIDED, verify.STILL)
+    assert "finding.json: not readable" in first.detail
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "a\0", "x" * 300, ""])
+def test_an_issue_may_have_any_name(name: str, tmp_path: Path) -> None:
+    issue = known.Issue(name, "link", oracle="value", script="import sys")
+    [verdict] = verify.verify_issues([issue], load_rules(), python(tmp_path, "exit 1"))
+    assert (verdict.id, verdict.verdict) == (name, verify.STILL)

@@ -65,7 +65,8 @@ def test_junit():
     ("text", "said"),
     [
         (None, "no such file"),
-        ("title = ", "not readable"),
+        ("title = ", "not a TOML file"),
+        ('[[expect]]\nverdict = "vlaue"', "no verdict: 'vlaue'"),
         ("title = 'x'", "no [[expect]]"),
         ("[[expect]]\ntarget = 'eager'", "without a verdict"),
         ("[[expect]]\nverdict = 'ok'\ntorch = 'new'", "no version specifier"),

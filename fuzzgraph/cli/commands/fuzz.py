@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,6 +96,7 @@ def options(args: argparse.Namespace) -> Config:
         values["time"] = config.parse_duration(values["time"])
     if values.get("deterministic") and "jobs" not in vars(args):
         values["jobs"] = 1
-    values["seeds"] = tuple(str(Path(p).resolve()) for p in values.get("seeds", ()))
-    values["preload"] = tuple(str(Path(p).resolve()) for p in values.get("preload", ()))
+    # A campaign may be resumed from another folder.
+    for name in ("seeds", "preload", "plugin", "known"):
+        values[name] = tuple(os.path.realpath(path) for path in values.get(name, ()))
     return config.checked(config.Config(**values))

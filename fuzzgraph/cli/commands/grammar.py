@@ -88,9 +88,11 @@ def _source(where: str, plugins: list[str]) -> str:
 def _check(book: RuleBook, args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
+    from fuzzgraph.cli._options import check_numbers
     from fuzzgraph.execution.infer import InferClient
     from fuzzgraph.grammar.check import check_report, report_lines
 
+    check_numbers(args, samples="count")
     names = None if args.rule is None else [_known(book, op) for op in args.rule]
     with InferClient() as infer:
         report = check_report(book, infer, names, args.samples, args.seed)

@@ -28,12 +28,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from fuzzgraph.campaign import environment, replay
+    from fuzzgraph.cli._options import check_numbers
     from fuzzgraph.errors import UsageError
     from fuzzgraph.resources import data_dir
     from fuzzgraph.torch_compat import installed_torch
     from fuzzgraph.triage import regression
 
+    check_numbers(args, timeout="seconds")
     part, parts = parse_shard(args.shard)
+    if args.junit is not None and (args.junit.is_dir() or not args.junit.parent.is_dir()):
+        raise UsageError("no file can be written there", where=f"--junit {args.junit}")
     found = regression.load(args.folder or data_dir("corpus") / "regressions")
     if args.target is not None and not any(args.target in r.targets for r in found):
         raise UsageError(f"no program has an expectation of target {args.target!r}", where="--target")
@@ -85,7 +89,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     """(i, n) of "i/n". Raises UsageError."""
     from fuzzgraph.errors import UsageError
 
-    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise UsageError(f"{text!r} is no shard", where="--shard", hint="I/N with I from 1 to N, such as 2/4")
     return int(match[1]), int(match[2])

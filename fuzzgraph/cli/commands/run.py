@@ -30,8 +30,10 @@ def run(args: argparse.Namespace) -> int:
 
     from fuzzgraph import oracles
     from fuzzgraph.campaign import config, environment, replay
+    from fuzzgraph.cli._options import check_numbers
     from fuzzgraph.cli._programs import load
 
+    check_numbers(args, timeout="seconds")
     asked = oracles.names() if args.oracles is None else config.split_oracles(args.oracles)
     environment.check_torch()
     environment.check_compiler()

@@ -43,13 +43,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from fuzzgraph.campaign import environment, replay
     from fuzzgraph.cli import _source
+    from fuzzgraph.cli._options import check_numbers
     from fuzzgraph.cli._programs import load
     from fuzzgraph.errors import UsageError
 
-    if args.jobs < 1:
-        raise UsageError("must be at least 1", where="--jobs")
-    if args.budget < 0:
-        raise UsageError("must not be negative", where="--budget")
+    check_numbers(args, jobs="count", budget="budget", timeout="seconds")
+    if args.output is not None and args.output.is_dir():
+        raise UsageError("this is a directory", where=str(args.output), hint="-o names the file to write")
     if args.output is not None and not args.output.parent.is_dir():
         raise UsageError("no such folder", where=str(args.output.parent), hint="-o names the file to write")
     if args.program.endswith(".py"):

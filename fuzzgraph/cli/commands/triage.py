@@ -34,16 +34,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from fuzzgraph.campaign import environment
-    from fuzzgraph.errors import UsageError
+    from fuzzgraph.cli._options import check_numbers
     from fuzzgraph.triage import known, pipeline
     from fuzzgraph.triage.steps import Plan
 
-    if args.jobs < 1:
-        raise UsageError("must be at least 1", where="--jobs")
-    if args.timeout <= 0:
-        raise UsageError("must be positive", where="--timeout")
-    if args.budget < 0:
-        raise UsageError("must not be negative", where="--budget")
+    check_numbers(args, jobs="count", timeout="seconds", budget="budget")
     environment.check_torch()
     environment.check_compiler()
     plan = Plan(args.budget, not args.no_minimize, known.load(args.known))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,16 +32,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from fuzzgraph.cli._options import check_numbers
     from fuzzgraph.errors import UsageError
     from fuzzgraph.triage import known, verify
 
-    if args.jobs < 1:
-        raise UsageError("must be at least 1", where="--jobs")
+    check_numbers(args, jobs="count")
     if args.directory is None and not args.issues:
         raise UsageError("nothing to verify", where="DIR", hint="name a directory, or give --issues")
     issues = known.load(args.known).issues if args.issues else ()
     paths = verify.scripts(args.directory) if args.directory is not None else []
-    torch = verify.torch_of(args.python)
+    # Scripts run in other folders; and the link of a virtual environment must not be followed.
+    python = os.path.abspath(shutil.which(args.python) or args.python)
+    torch = verify.torch_of(python)
 
     def done(verdict: Verdict) -> None:
         if not args.json:
@@ -47,12 +51,12 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.json:
         print(f"torch {torch} of {args.python}:", flush=True)
-    findings = verify.verify(paths, args.python, args.jobs, done)
+    findings = verify.verify(paths, python, args.jobs, done)
     entries = []
     if issues:
         from fuzzgraph.grammar import load_rules
 
-        entries = verify.verify_issues(issues, load_rules(), args.python, args.jobs, done)
+        entries = verify.verify_issues(issues, load_rules(), python, args.jobs, done)
     if args.json:
         print(json.dumps(as_json(torch, args.python, findings, entries), indent=2))
     else:

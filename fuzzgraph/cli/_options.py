@@ -1,0 +1,23 @@
+"""What numbers on the command line must be."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from fuzzgraph.errors import UsageError
+
+_WORDS: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "count": ("must be at least 1", lambda value: value >= 1),
+    # A limit that is no number would never be reached, and timers take no endless one.
+    "seconds": ("must be a number of seconds above 0", lambda value: 0 < value < 1e9),
+    "budget": ("must be a number of seconds, 0 for no limit", lambda value: 0 <= value < 1e9),
+}
+
+
+def check_numbers(args: argparse.Namespace, **kinds: str) -> None:
+    """`kinds` says for each option what it is: count, seconds, budget. Raises UsageError naming the first bad one."""
+    for name, kind in kinds.items():
+        words, holds = _WORDS[kind]
+        if not holds(getattr(args, name)):
+            raise UsageError(words, where=f"--{name.replace('_', '-')}")
