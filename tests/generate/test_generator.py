@@ -80,7 +80,7 @@ def test_breadth(programs):
 
 def test_fused_programs_are_long_and_keep_their_dtype(generator):
     """Mostly pointwise operators, mostly on one dtype and one shape: what the compiler puts into one kernel."""
-    profile = Profile(fused=1.0, themes=(("i16", 1.0),), options=0.0)
+    profile = Profile(fused=1.0, fused_themes=(("i16", 1.0),), options=0.0)
     fused = Generator(generator.book, generator.infer, profile)
     found = [fused.program(Random(seed)) for seed in range(40)]
     assert statistics.median(p.size for p in found) >= 8
