@@ -2,7 +2,8 @@
 
 Random numbers, memory that nobody wrote, results of operators whose rule calls them unstable, floats turned into
 integers, rounded floats turned into truth values (a compare, a cast to bool: the last bit decides, and a zero is one by
-luck), and indices (where ties are, either is right): whatever is computed from those is tainted too. An operator
+luck), the bits of floats that were computed, read as integers (the last bit, and which NaN it is), and indices (where
+ties are, either is right): whatever is computed from those is tainted too. An operator
 that writes taints the storage that it writes to.
 """
 
@@ -61,6 +62,10 @@ def _rounds_to_integer(node: fx.Node) -> bool:
     return integer and any(t.info.kind in ("float", "complex") for t in operands)
 
 
+def _is_exact(kind: Type) -> bool:
+    return isinstance(kind, TensorType) and kind.info.kind in ("int", "bool")
+
+
 def _decides(node: fx.Node) -> bool:
     """Whether floats become truth values."""
     result = type_of(node)
@@ -81,6 +86,8 @@ class _Flow:
         self.results: set[str] = set()  # functions with a tainted result, for their callers
         self.sources: set[str] = set()
         self.rounded: set[tuple[str, str]] = set()  # (function, node or root) of floats that were rounded
+        self.made: set[tuple[str, str]] = set()  # (function, root) with floats that an operator computed
+        self.bits: set[tuple[str, str]] = set()  # (function, root) that are seen as floats and as integers
 
     def run(self) -> Taint:
         before: object = None
@@ -101,7 +108,7 @@ class _Flow:
 
     def _size(self) -> tuple[int, ...]:
         items = sum(len(found) for found in self.items.values())
-        names = len(self.rounded) + len(self.states) + len(self.inputs) + len(self.results)
+        names = len(self.rounded) + len(self.made) + len(self.bits) + len(self.states) + len(self.inputs) + len(self.results)
         return (items, len(self.roots), len(self.values), names)
 
     def _tags(self, op: str) -> frozenset[str]:
@@ -146,8 +153,13 @@ class _Flow:
     def _round(self, function: Function, node: fx.Node, tags: frozenset[str]) -> None:
         """Take note of a result that is a float which some operator rounded."""
         kind = type_of(node)
-        if isinstance(kind, TensorType) and kind.info.kind in ("int", "bool"):
+        view = bool(tags & {"view"}) or op_of(node) == "getitem"
+        if view and any(_is_exact(type_of(n)) != _is_exact(kind) for n in node.all_input_nodes[:1]):
+            self.bits.add((function.name, root_of(node)))
+        if _is_exact(kind):
             return
+        if not view:
+            self.made.add((function.name, root_of(node)))
         exact = bool(tags & {"exact", "view"}) or op_of(node) == "getitem"
         if not exact or any(self._is_rounded(function, n) for n in node.all_input_nodes):
             self.rounded |= {(function.name, node.name), (function.name, root_of(node))}
@@ -186,7 +198,12 @@ class _Flow:
         key = (function.name, node.name)
         if key in self.values or self.items.get(key):
             return True
-        return isinstance(type_of(node), TensorType) and (function.name, root_of(node)) in self.roots
+        kind, root = type_of(node), (function.name, root_of(node))
+        return isinstance(kind, TensorType) and (root in self.roots or (_is_exact(kind) and self._computed(root)))
+
+    def _computed(self, root: tuple[str, str]) -> bool:
+        """Whether integers of a storage are bits of computed floats."""
+        return root in self.bits and root in self.made
 
     def _inner_call(self, function: Function, node: fx.Node) -> bool:
         """`call(f, ...)`: operands flow into f's parameters, what f returns flows back."""
@@ -213,7 +230,7 @@ class _Flow:
             family = spec.view_of or spec.name
             if self._input_tainted(family):
                 self._mark(function, param)
-            if (function.name, root_of(param)) in self.roots:
+            if self._is(function, param):
                 self.inputs.add(family)
                 self.inputs |= {s.name for s in self.program.inputs if s.view_of == family}
 

@@ -8,6 +8,7 @@ from fuzzgraph.ir.builder import Builder
 from fuzzgraph.ir.infer import Inferred
 from fuzzgraph.ir.program import Call, InputSpec, Ref, State
 from fuzzgraph.ir.types import SequenceType, tensor
+from fuzzgraph.ir.values import Values
 from fuzzgraph.oracles import value
 from fuzzgraph.oracles._taint import taint
 
@@ -130,3 +131,33 @@ def test_truth_values_of_rounded_floats_are_not_compared():
     exact = (f.op("gt", (seen, 0)), f.op("Tensor.bool", (x,)))
     f.returns((*exact, f.op("gt", (rounded, 0)), f.op("Tensor.bool", (rounded,))))
     assert taint(b.build(), book).outputs == [[0, 2], [0, 3]]
+
+
+def test_the_bits_of_computed_floats_are_not_compared():
+    class Bitcast(Types):
+        def infer(self, op, args, kwargs):
+            if op == "Tensor.view":
+                return Inferred(tensor("i32", (4,)) if args[1] == "i32" else F, None, (0,))
+            return super().infer(op, args, kwargs)
+
+    def program(body, dtype):
+        b = Builder(Bitcast())
+        b.add_input(InputSpec("x", tensor(dtype, (4,)), Values("bools")))
+        b.add_call(Call("f", (Ref("x"),)))
+        f = b.function("f", [("x", tensor(dtype, (4,)))])
+        f.returns(body(f))
+        return taint(b.build(), BOOK)
+
+    # An input's own bits, and floats that are made of integers' bits, are what they are.
+    assert program(lambda f: (f.op("Tensor.view", (f.node("x"), "i32")),), "f32").outputs == []
+    assert program(lambda f: (f.op("Tensor.view", (f.node("x"), "f32")),), "i32").outputs == []
+    # A computed float's are not; the float itself is compared.
+    def both(f):
+        made = f.op("exp", (f.node("x"),))
+        return made, f.op("Tensor.view", (made, "i32"))
+
+    made = program(both, "f32")
+    assert (made.outputs, made.inputs) == ([[0, 1]], [])
+    # Written through a view: the integers that are an input.
+    written = program(lambda f: (f.op("Tensor.add_", (f.op("Tensor.view", (f.node("x"), "f32")), 1)),), "i32")
+    assert (written.outputs, written.inputs) == ([], ["x"])
