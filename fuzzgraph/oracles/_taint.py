@@ -108,8 +108,8 @@ class _Flow:
 
     def _size(self) -> tuple[int, ...]:
         items = sum(len(found) for found in self.items.values())
-        names = len(self.rounded) + len(self.made) + len(self.bits) + len(self.states) + len(self.inputs) + len(self.results)
-        return (items, len(self.roots), len(self.values), names)
+        names = (self.rounded, self.made, self.bits, self.states, self.inputs, self.results, self.roots, self.values)
+        return (items, *map(len, names))
 
     def _tags(self, op: str) -> frozenset[str]:
         rule = self.book.rules.get(op)
