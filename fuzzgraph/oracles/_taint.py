@@ -108,7 +108,9 @@ class _Flow:
 
     def _size(self) -> tuple[int, ...]:
         items = sum(len(found) for found in self.items.values())
-        names = (self.rounded, self.made, self.bits, self.states, self.inputs, self.results, self.roots, self.values)
+        names: tuple[set[Any], ...] = (
+            self.rounded, self.made, self.bits, self.states, self.inputs, self.results, self.roots, self.values,
+        )  # fmt: skip
         return (items, *map(len, names))
 
     def _tags(self, op: str) -> frozenset[str]:
