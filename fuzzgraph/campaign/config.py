@@ -23,7 +23,8 @@ class Config:
     `time` is wall seconds, `cpu_seconds` CPU seconds of the engine and all its descendants, both over all sessions
     of the campaign; 0 means no limit. `generate_share`: how many of the programs are made afresh rather than mutated.
     `compare_share`: the share of CPU that goes to compared programs. `oracles`: those to ask; none named means all, but
-    those that compile further programs for a share `expensive_share` of the compared programs only. The LLM's server,
+    those that compile further programs for a share `expensive_share` of the compared programs only. `no_triage`: no
+    finding is triaged beside the campaign. The LLM's server,
     key and limits come from the environment only, so that no file of a campaign can hold a secret.
     """
 
@@ -49,6 +50,7 @@ class Config:
     features_off: tuple[str, ...] = ()
     llm_model: str = ""
     no_llm: bool = False
+    no_triage: bool = False
 
     def budget(self) -> str:
         """The limits, for people."""

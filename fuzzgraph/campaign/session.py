@@ -36,6 +36,7 @@ from .library import Library
 from .logfile import LogFile
 from .loop import Campaign, Progress
 from .parts import Parts
+from .spare import SpareTriage, spare_triage
 from .statsfile import StatsFile
 from .summary import counted
 from .supply import Supply
@@ -60,8 +61,9 @@ class Session:
 
 @contextmanager
 def opened(
-    directory: Path, config: Config, make_parts: Callable[[Config, Path, LogFile, Any], Parts], display: Displays | None
-) -> Iterator[Session]:
+    directory: Path, config: Config, make_parts: Callable[[Config, Path, LogFile, Any], Parts],
+    display: Displays | None, spare: SpareTriage | None = None,
+) -> Iterator[Session]:  # fmt: skip
     """A session on a prepared directory; everything is closed at the end. Raises FuzzgraphError."""
     with ExitStack() as stack:
         lock = DirectoryLock(directory)
@@ -80,7 +82,11 @@ def opened(
         log = LogFile(directory)
         made = make_parts(config, directory, log, store.state("llm"))
         stack.callback(made.close)
-        yield _assemble(directory, config, store, log, made, display)
+        session = _assemble(directory, config, store, log, made, display)
+        if spare is not None:
+            session.campaign.bus.subscribe(spare)
+            stack.callback(spare.end)
+        yield session
 
 
 def _assemble(
@@ -140,7 +146,8 @@ def _adding(before: dict[str, float], now: Callable[[], dict[str, float]]) -> Ca
 
 def conduct(directory: Path, config: Config) -> str:
     """Run a campaign in a prepared directory, showing progress on stdout; return why it ended."""
-    with opened(directory, config, parts.make, _display(directory, config)) as session:
+    spare = spare_triage(directory, config)
+    with opened(directory, config, parts.make, _display(directory, config), spare) as session:
         with signals(session.campaign.stop):
             return session.campaign.run()
 

@@ -171,7 +171,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args, more = parser.parse_known_args(argv)
     with tempfile.TemporaryDirectory(prefix="fuzzgraph-torture-") as folder:
         directory = args.output or Path(folder) / "campaign"
-        options = ["--seed", str(args.seed), "--no-llm", *more]
+        options = ["--seed", str(args.seed), "--no-llm", "--no-triage", *more]
         torture(directory, args.rounds, options, args.seed, say=lambda text: print(text, flush=True))
     return 0
 

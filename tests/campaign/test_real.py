@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fuzzgraph.campaign import summary
+from fuzzgraph.corpus.lock import DirectoryLock
 from fuzzgraph.corpus.store import Store
 from fuzzgraph.experiment import _run, bench
 from fuzzgraph.experiment.torture import executions, torture
@@ -119,3 +120,31 @@ def test_a_planted_fault_becomes_a_finding_with_a_reproducer(tmp_path: Path) -> 
     )
     assert replay.returncode == 1, replay
     assert "planted" in replay.stdout
+
+
+def test_findings_are_triaged_on_spare_time(tmp_path: Path) -> None:
+    """A bug of every torch so far, as the only seed: its triage begins while the campaign runs, and ends with it."""
+    seed = tmp_path / "short.fg"
+    seed.write_text(
+        "fuzzgraph 1\ninput x: i16[5] values ints(-3, 3)\n"
+        "def f(x) {\n a = abs(x)\n b = minimum(a, x)\n return b\n}\ncall f(x)\n"
+    )
+    directory = tmp_path / "c"
+    command = _run.command(["fuzz", "-o", str(directory), "--no-llm", "--jobs", "1", "--seeds", str(seed)])
+    campaign = subprocess.Popen(command, env=_run.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        end = time.monotonic() + 600
+        while not any("triage" in json.loads(p.read_text()) for p in directory.glob("findings/*/finding.json")):
+            assert campaign.poll() is None and time.monotonic() < end
+            time.sleep(0.5)
+        campaign.send_signal(signal.SIGTERM)
+        said = campaign.communicate(timeout=120)[0].decode()
+    finally:
+        campaign.kill()
+    assert campaign.returncode == 0, said
+    assert "Campaign ended: terminated" in said
+    log = (directory / "triage.log").read_text()
+    assert "deflake" in log and "Traceback" not in log
+    lock = DirectoryLock(directory / "findings", "triage.lock", "triage")
+    lock.acquire()  # nothing runs any more
+    lock.release()

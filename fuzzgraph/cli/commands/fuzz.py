@@ -54,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     what.add_argument("--batch", type=int, metavar="K", help="programs that share a process for coverage (default: 8)")
     what.add_argument("--features-off", action="append", metavar="SPACE", help="feature space that feedback ignores")
+    what.add_argument("--no-triage", action="store_true", help="triage no finding beside the campaign, on spare time")
     what.add_argument("--llm-model", metavar="NAME", help="ask this model for variants of entries")
     what.add_argument("--no-llm", action="store_true", help="ask none, whatever the environment says")
 
