@@ -122,8 +122,8 @@ def cores() -> int:
 
 
 def split_oracles(text: str) -> tuple[str, ...]:
-    """The oracles that `value,metadata` names. Raises UsageError for one that there is not."""
-    return check_oracles(tuple(name.strip() for name in text.split(",") if name.strip()))
+    """The oracles that `value,metadata` names, at least one. Raises UsageError for one that there is not."""
+    return check_oracles(tuple(name.strip() for name in text.split(",")))
 
 
 def check_oracles(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ def prepare(directory: Path, resume: bool) -> None:
             hint = "add --resume to go on with it, or choose another directory"
             raise UsageError("there is a campaign in this directory already", where=str(directory), hint=hint)
         return
+    if resume:
+        raise UsageError("no campaign here to resume", where=str(directory), hint="leave out --resume to begin one")
     if directory.exists() and not directory.is_dir():
         raise UsageError("this is no directory", where=str(directory))
     if directory.is_dir() and any(p.name != "lock" for p in directory.iterdir()):

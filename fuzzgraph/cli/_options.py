@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 
 from fuzzgraph.errors import UsageError
 
@@ -21,3 +22,10 @@ def check_numbers(args: argparse.Namespace, **kinds: str) -> None:
         words, holds = _WORDS[kind]
         if not holds(getattr(args, name)):
             raise UsageError(words, where=f"--{name.replace('_', '-')}")
+
+
+def check_preload(files: Sequence[str] | None) -> None:
+    """Raises UsageError for the first that is no file: before a harness is started that could not run it."""
+    for file in files or ():
+        if not os.path.isfile(file):
+            raise UsageError("no such file", where=f"--preload {file}")

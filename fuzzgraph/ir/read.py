@@ -63,7 +63,16 @@ class Reader:
         try:
             return self.b.build()
         except Rejected as e:
-            raise ProgramError(str(e), where=self.file) from None
+            raise ProgramError(str(e), where=self.place(str(e), groups)) from None
+
+    def place(self, problem: str, groups: dict[str, list[Tree[Token]]]) -> str:
+        """Where the item stands that a problem of the whole program begins with, such as `call of f: ...`."""
+        words = {"call": "call of", "option": "option"}
+        for kind, items in groups.items():
+            for item in items:
+                if problem.startswith(f"{words.get(kind, kind)} {item.children[0]}: "):
+                    return self.where(item)
+        return self.file
 
     def guarded(self, item: Tree[Token], reader: Callable[[Tree[Token]], None]) -> None:
         """Run a reader; errors get the item's name, and its place where they have none."""

@@ -43,13 +43,18 @@ def signature(failure: Failure, program: Program) -> Signature:
         return Signature(kind, f"{kind}|{failure.exc_type}|{CPP}|{line}", f"C++ compile error: {line}")
     if failure.frames:
         frames = [normal_frame(frame) for frame in failure.frames[-FRAMES:]]
-        title = f"{failure.exc_type} in {failure.stage} ({frames[-1]}): {failure.message}"
+        title = f"{failure.exc_type} in {_stage(failure)} ({frames[-1]}): {failure.message}"
         return Signature(kind, "|".join([kind, failure.exc_type, failure.stage, *frames]), _short(title))
     operators, dtypes = operator_set(program), input_dtypes(program)
     where = "|".join([kind, failure.exc_type, failure.stage])
     what = failure.exc_type or kind
-    title = f"{what} in {failure.stage}: {' '.join(operators)} on {' '.join(dtypes) or 'no tensor'}"
+    title = f"{what} in {_stage(failure)}: {' '.join(operators)} on {' '.join(dtypes) or 'no tensor'}"
     return Signature(kind, f"{where}|{' '.join(operators)}|{' '.join(dtypes)}", _short(title))
+
+
+def _stage(failure: Failure) -> str:
+    """For people: a process that died says only that it compiled or ran."""
+    return "the compiled run" if failure.stage == "subject" else failure.stage
 
 
 def core(failure: Failure) -> str:

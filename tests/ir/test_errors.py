@@ -56,7 +56,7 @@ def message(program: str, infer: ByName | None = None) -> str:
         (HEAD + BODY.replace("sin(x)", r'sin("\q")'), "p.fg:4:19: node a: bad string: Invalid \\escape"),
         (HEAD + BODY.replace("a: f32[2]", "a: real"), "p.fg:4:6: node a: unknown type 'real' (...)"),
         (HEAD + BODY + "call f(x = x)", "p.fg:8:6: a call of the script takes positional arguments only"),
-        (HEAD + BODY + "call g(x)", "p.fg: call of g: no such function"),
+        (HEAD + BODY + "call g(x)", "p.fg:8:6: call of g: no such function"),
         (HEAD + BODY + "closure c = f(1)", "p.fg:8:9: closure c: a closure binds captures by name (...)"),
     ],
 )  # fmt: skip
@@ -110,7 +110,7 @@ def test_a_value_that_python_refuses_is_one_line_with_its_place(argument: str, e
         (f"f32[2][{'9' * 5000}]", "p.fg:3:17: input y: a number of 5000 digits (torch takes 19)"),
         (f"f32[2]+{'9' * 5000}", "p.fg:3:17: input y: a number of 5000 digits (torch takes 19)"),
         (f"f32[2] seed {'9' * 5000}", "p.fg:3:22: input y: a number of 5000 digits (torch takes 19)"),
-        ('f32[2] dynamic("a")', "p.fg: input y: dynamic dims ('a',) of a tensor of rank 1"),
+        ('f32[2] dynamic("a")', "p.fg:3:7: input y: dynamic dims ('a',) of a tensor of rank 1"),
     ],
 )
 def test_a_declaration_with_a_wrong_number_is_one_line(declared: str, expected: str) -> None:
@@ -132,3 +132,18 @@ def test_every_cut_is_one_clear_line(step: int) -> None:
             except ProgramError as e:
                 assert str(e).startswith("p.fg")
                 assert "\n" not in str(e).replace(broken, "")
+
+
+@pytest.mark.parametrize(
+    ("program", "place", "said"),
+    [
+        ("input x: f32[4]\ndef f(x) {\n return x\n}\ncall f(x, x)\n", "6:6", "call of f: 2 arguments, 1 parameters"),
+        ("input x: f32[4]\ndef f(x) {\n return x\n}\ncall f(x)\ncall g(x)\n", "7:6", "call of g: no such function"),
+        ("input y: f32[4]\ninput x: f32[4] values gauss\ndef f(x) {\n return x\n}\ncall f(x)\n", "3:7", "gauss"),
+        ('option dynamic = 3\ninput x: f32[4]\ndef f(x) {\n return x\n}\ncall f(x)\n', "2:8", "option dynamic"),
+    ],
+)
+def test_what_only_the_whole_program_shows_has_a_place(program, place, said):
+    got = message("fuzzgraph 1\n" + program)
+    assert got.startswith(f"p.fg:{place}: ")
+    assert said in got

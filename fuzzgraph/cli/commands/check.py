@@ -29,16 +29,14 @@ def run(args: argparse.Namespace) -> int:
     from fuzzgraph.check import report
     from fuzzgraph.check.checker import Checker
     from fuzzgraph.check.source import load
-    from fuzzgraph.cli._options import check_numbers
+    from fuzzgraph.cli._options import check_numbers, check_preload
     from fuzzgraph.errors import UsageError
     from fuzzgraph.llm.config import SECRET_VARIABLES
 
     check_numbers(args, jobs="count", timeout="seconds")
     if args.report is not None and args.report.exists() and not args.report.is_dir():
         raise UsageError("this is no directory", where=f"--report {args.report}")
-    for file in args.preload:
-        if not Path(file).is_file():
-            raise UsageError("no such file", where=f"--preload {file}")
+    check_preload(args.preload)
     named = [(file, load(file)) for file in args.files]
     environment.check_torch()
     environment.check_compiler()

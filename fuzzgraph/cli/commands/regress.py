@@ -28,13 +28,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from fuzzgraph.campaign import environment, replay
-    from fuzzgraph.cli._options import check_numbers
+    from fuzzgraph.cli._options import check_numbers, check_preload
     from fuzzgraph.errors import UsageError
     from fuzzgraph.resources import data_dir
     from fuzzgraph.torch_compat import installed_torch
     from fuzzgraph.triage import regression
 
     check_numbers(args, timeout="seconds")
+    check_preload(args.preload)
     part, parts = parse_shard(args.shard)
     if args.junit is not None and (args.junit.is_dir() or not args.junit.parent.is_dir()):
         raise UsageError("no file can be written there", where=f"--junit {args.junit}")

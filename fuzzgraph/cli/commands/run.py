@@ -30,10 +30,11 @@ def run(args: argparse.Namespace) -> int:
 
     from fuzzgraph import oracles
     from fuzzgraph.campaign import config, environment, replay
-    from fuzzgraph.cli._options import check_numbers
+    from fuzzgraph.cli._options import check_numbers, check_preload
     from fuzzgraph.cli._programs import load
 
     check_numbers(args, timeout="seconds")
+    check_preload(args.preload)
     asked = oracles.names() if args.oracles is None else config.split_oracles(args.oracles)
     environment.check_torch()
     environment.check_compiler()
@@ -53,6 +54,10 @@ def run(args: argparse.Namespace) -> int:
 
 def as_text(name: str, job: Job, outcome: Outcome) -> str:
     lines = [f"{name}: {outcome.status}" + (f" at {outcome.stage}" if outcome.stage != "done" else "")]
+    if not outcome.valid and not outcome.failures:
+        # No oracle has anything to say.
+        why = f"{outcome.error.type}: {outcome.error.message}" if outcome.error else "the reference does not run"
+        return "\n".join([*lines, f"  {why}", *(f"  note: {note}" for note in outcome.notes)])
     for oracle in job.plans:
         found = [f for f in outcome.failures if f.oracle == oracle]
         verdict = "; ".join(said(f) for f in found)

@@ -43,11 +43,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from fuzzgraph.campaign import environment, replay
     from fuzzgraph.cli import _source
-    from fuzzgraph.cli._options import check_numbers
+    from fuzzgraph.cli._options import check_numbers, check_preload
     from fuzzgraph.cli._programs import load
     from fuzzgraph.errors import UsageError
 
     check_numbers(args, jobs="count", budget="budget", timeout="seconds")
+    check_preload(args.preload)
     if args.output is not None and args.output.is_dir():
         raise UsageError("this is a directory", where=str(args.output), hint="-o names the file to write")
     if args.output is not None and not args.output.parent.is_dir():
