@@ -15,6 +15,7 @@ from fuzzgraph.corpus.lock import DirectoryLock
 from fuzzgraph.corpus.store import is_campaign
 from fuzzgraph.corpus.tree import FINDINGS, write_whole
 from fuzzgraph.errors import EnvironmentProblem, FuzzgraphError, UsageError
+from fuzzgraph.torch_compat import installed_torch
 
 from . import rank
 from .record import Finding, load_all
@@ -54,6 +55,7 @@ def triage(
         for finding in chosen:
             if again:
                 finding.data.pop("triage", None)
+        begin_anew(chosen, installed_torch(), say)
         errors += _all(chosen, plan, jobs, timeout, say)
         # Reports of all: another finding may have become the first of a group.
         done = [f for f in findings if "signature" in f.triage and "problem" not in f.triage]
@@ -65,6 +67,15 @@ def triage(
         ordered = rank.ordered(findings)
         write_index(folder, ordered)
         return Result(ordered, errors)
+
+
+def begin_anew(findings: Sequence[Finding], torch: str, say: Say) -> None:
+    """Forget what another torch showed: half of it with one and half with another would describe neither."""
+    for finding in findings:
+        before = finding.triage.get("torch", torch)
+        if before != torch:
+            say(f"{finding.id}: was triaged with torch {before}, begins anew with {torch}")
+            finding.data.pop("triage")
 
 
 def findings_folder(directory: Path) -> Path:

@@ -12,6 +12,7 @@ from fuzzgraph.errors import FuzzgraphError, UsageError
 from fuzzgraph.execution.protocol import Job, Outcome
 from fuzzgraph.ir.program import Program
 from fuzzgraph.ir.text import format
+from fuzzgraph.torch_compat import installed_torch
 
 from . import rank, trace
 from .ablation import ablate, settings_for
@@ -81,6 +82,7 @@ class Triage:
             reason = lost.error.message if lost.error else "the harness lost it"
             raise FuzzgraphError(f"cannot be run: {reason}", where=str(self.finding.path))
         self.key = key = self._closest([str(key) for key in found.hits])
+        self.finding.triage["torch"] = installed_torch()
         self.finding.triage["deflake"] = {
             "verdict": found.verdict(key), "key": key, "hits": found.hits.get(key, 0), "runs": found.runs,
         }  # fmt: skip

@@ -356,3 +356,13 @@ def test_an_issue_may_have_any_name(name: str, tmp_path: Path) -> None:
     issue = known.Issue(name, "link", oracle="value", script="import sys")
     [verdict] = verify.verify_issues([issue], load_rules(), python(tmp_path, "exit 1"))
     assert (verdict.id, verdict.verdict) == (name, verify.STILL)
+
+
+def test_another_torch_begins_anew(tmp_path: Path) -> None:
+    said: list[str] = []
+    old = made(tmp_path / "a", VALUE, program(), torch="2.13.0")
+    same = made(tmp_path / "b", VALUE, program(), torch="2.15.0")
+    fresh = made(tmp_path / "c", VALUE, program())
+    pipeline.begin_anew([old, same, fresh], "2.15.0", said.append)
+    assert ("triage" in old.data, same.triage["torch"]) == (False, "2.15.0")
+    assert said == [f"{old.id}: was triaged with torch 2.13.0, begins anew with 2.15.0"]
