@@ -34,10 +34,15 @@ class Signature:
 
 def signature(failure: Failure, program: Program) -> Signature:
     """Crashes go by exception type, stage and innermost torch frames; C++ compile errors by the compiler's first error
-    line, since their frames are all alike; everything else (wrong values, deaths without a stack) by what the oracle
-    saw, the set of operators, and the dtypes that go in.
+    line, since their frames are all alike; missed errors by what eager raised; everything else (wrong values, deaths
+    without a stack) by what the oracle saw, the set of operators, and the dtypes that go in.
     """
     kind = f"{failure.oracle} {failure.kind}" if failure.kind != failure.oracle else failure.kind
+    if failure.oracle == "missed_error":
+        # What eager says names the operator; all that the program has besides says nothing.
+        said = _raised(failure.detail)
+        title = f"{failure.message}: {said.partition(': ')[2] or said}"
+        return Signature(kind, f"{kind}|{failure.message}|{said}", _short(title))
     if failure.stage == CPP and failure.message:
         line = normal_line(failure.message)
         return Signature(kind, f"{kind}|{failure.exc_type}|{CPP}|{line}", f"C++ compile error: {line}")
@@ -50,6 +55,13 @@ def signature(failure: Failure, program: Program) -> Signature:
     what = failure.exc_type or kind
     title = f"{what} in {_stage(failure)}: {' '.join(operators)} on {' '.join(dtypes) or 'no tensor'}"
     return Signature(kind, f"{where}|{' '.join(operators)}|{' '.join(dtypes)}", _short(title))
+
+
+def _raised(detail: str) -> str:
+    """Eager's message, of a failure of the missed_error oracle, without dtypes and numbers."""
+    said = detail.removeprefix("eager raises ").split("; compiled: ")[0].strip().split("\n")[0]
+    said = re.sub(r" for '\w+'$", "", said)
+    return re.sub(r"\d+", "#", re.sub(_DTYPE, "T", said))[:120]
 
 
 def _stage(failure: Failure) -> str:

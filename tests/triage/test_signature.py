@@ -87,6 +87,21 @@ def test_wrong_values_go_by_operators_and_dtypes() -> None:
     assert "abs minimum" in signature(VALUE, program()).text
 
 
+def test_missed_errors_go_by_what_eager_raised() -> None:
+    said = 'eager raises NotImplementedError: "hardswish_cpu" not implemented for '
+    missed = Failure("missed_error", "missed", "run", "NotImplementedError is not raised", said + "'Short'")
+    assert same(missed, changed(missed, detail=said + "'Char'"))
+    assert not same(missed, changed(missed, detail=said.replace("hardswish", "elu") + "'Short'"))
+    title = 'NotImplementedError is not raised: "hardswish_cpu" not implemented'
+    assert signature(missed, program()).title == title
+    became = Failure(
+        "missed_error", "error_type", "cpp", "IndexError became CppCompileError",
+        "eager raises IndexError: index 7 is out of range; compiled: CppCompileError: no match", FRAMES, "CppError",
+    )  # fmt: skip
+    assert same(became, changed(became, detail=became.detail.replace("7", "12").replace("no match", "x"), frames=()))
+    assert not same(became, changed(became, message="IndexError became RuntimeError"))
+
+
 def test_a_death_without_a_stack_goes_by_operators_too() -> None:
     death = Failure("crash", "signal", "run", "", "", (), "SIGSEGV")
     assert not same(death, changed(death, exc_type="SIGABRT"), program(), program())
