@@ -18,12 +18,13 @@ from .task import ORIGINS
 INTERVAL = 60.0
 
 
-def line(tally: Tally, elapsed: float, cpu: float, coverage: int) -> str:
+def line(tally: Tally, elapsed: float, cpu: float, coverage: int, waiting: int = 0) -> str:
     programs = tally["programs"]
     rate = programs / cpu if cpu else 0.0
     return (
         f"{duration(elapsed)}: {programs} programs ({tally.valid_share:.1%} valid, {rate:.2f} a CPU s), "
         f"{tally['entries']} entries, {coverage} lines, {tally['findings']} findings"
+        + f", {waiting} wait to be judged" * bool(waiting)
     )
 
 
@@ -44,7 +45,7 @@ class Headless:
                 self._say(f"finding {event.finding.id}: {event.finding.title}")
             case Tick() if time.monotonic() >= self._next:
                 self._next = time.monotonic() + INTERVAL
-                self._say(line(self._tally, event.elapsed, event.cpu, self._coverage()))
+                self._say(line(self._tally, event.elapsed, event.cpu, self._coverage(), event.waiting))
 
     def _say(self, text: str) -> None:
         self._out.write(text + "\n")
@@ -77,7 +78,7 @@ class Terminal:
         programs = tally["programs"]
         rate = programs / event.cpu if event.cpu else 0.0
         made_so_far = f"{programs:,} ({tally.valid_share:.1%} valid), {rate:.2f} a CPU second"
-        table.add_row("programs", f"{made_so_far}, {event.running} under way")
+        table.add_row("programs", f"{made_so_far}, {event.running} under way, {event.waiting} to judge")
         made = ", ".join(f"{tally[f'origin/{kind}/programs']} {word}" for kind, word in ORIGINS)
         table.add_row("", made)
         table.add_row("coverage", f"{self._coverage():,} compiler lines beyond the start-up's")

@@ -102,11 +102,12 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Tick:
-    """About once a second."""
+    """About once a second. `waiting`: programs that are to be executed once more, to be judged."""
 
     elapsed: float
     cpu: float
     running: int
+    waiting: int = 0
 
 
 @dataclass(frozen=True)

@@ -258,7 +258,8 @@ class Campaign:
         if now >= self._next_tick:
             self._next_tick = now + 1.0
             self._account()
-            self.bus.publish(Tick(self.progress.elapsed, self.progress.cpu, len(self._running)))
+            waiting = sum(not task.first for task in self.queue)
+            self.bus.publish(Tick(self.progress.elapsed, self.progress.cpu, len(self._running), waiting))
 
     def _checkpoint(self) -> None:
         state = {

@@ -23,10 +23,11 @@ def test_headless_says_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     show(Started(5, False, 0))
     for _ in range(240):
         now += 1
-        show(Tick(now - 1000, 80.0, 3))
+        show(Tick(now - 1000, 80.0, 3, 7 if now > 1200 else 0))
     lines = out.getvalue().splitlines()
     assert len(lines) == 1 + 4
     assert lines[1] == "1m00s: 40 programs (97.5% valid, 0.50 a CPU s), 7 entries, 1234 lines, 1 findings"
+    assert lines[4].endswith("1 findings, 7 wait to be judged")
 
 
 def test_terminal_shows_and_cleans_up(capsys: pytest.CaptureFixture[str]) -> None:
