@@ -3,7 +3,9 @@
 1. The graph that Dynamo made and the graph that AOTAutograd, decompositions and joint passes made of it for Inductor
    are both interpreted; nodes are matched by `from_node`, torch's own record of where a node comes from.
 2. Each beginning of that second graph, with its last node as the only result, is compiled by Inductor and held against
-   its interpretation, each in a fork: any of them may kill its process.
+   its interpretation, each in a fork: any of them may kill its process. Where none is wrong, each is tried again with
+   what the whole graph returns as results too, and what it leaves in its inputs is looked at: some bugs need an earlier
+   value that is still wanted.
 
 The program itself runs on with interpreted values, so nothing that is wrong here changes what comes after.
 It cannot say anything of strides, of memory shared between results, of errors before Inductor, and of bugs that no
@@ -15,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,18 +34,31 @@ from .runner import Context
 
 # Graphs of Dynamo's, and nodes of one graph for Inductor, that are looked at: minimized programs have a few.
 GRAPHS, NODES = 6, 60
+# Calls of one graph that are looked at: with dynamic sizes a later one may be the first that is wrong.
+CALLS = 4
 LOW = (torch.float16, torch.bfloat16)
+# Operators whose values are nobody's promise, besides those that torch tags as seeded.
+CHANCE = ("aten::empty", "aten::new_empty", "prims::inductor_", "prims::empty")
 
 
 @dataclass
 class Lowered:
-    """A graph for Inductor, with what it was to be compiled with and what it was first called with."""
+    """A graph for Inductor, with what it was to be compiled with and the arguments of its calls."""
 
     graph: fx.GraphModule
     examples: list[Any]
     kwargs: dict[str, Any]
     tracing: Any
-    inputs: list[Any] | None = None
+    calls: list[list[Any]] = field(default_factory=list)
+
+
+@dataclass
+class Called:
+    """One call of a graph of Dynamo's: its arguments and what it made of them. `shared`: they have memory in common."""
+
+    inputs: list[Any]
+    shared: bool
+    left: list[Any] = field(default_factory=list)
 
 
 @dataclass
@@ -51,7 +66,7 @@ class Piece:
     """A graph of Dynamo's, and those that were made of it: forward or inference first, then backward."""
 
     graph: fx.GraphModule
-    inputs: list[Any] | None = None
+    calls: list[Called] = field(default_factory=list)
     lowered: list[Lowered] = field(default_factory=list)
 
 
@@ -95,9 +110,12 @@ def _backend(pieces: list[Piece], context: Context) -> Callable[..., Any]:
         compiled = compile_fx.compile_fx(gm, examples, inner_compile=inner)
 
         def call(*inputs: Any) -> Any:
-            if piece.inputs is None:
-                piece.inputs = [_kept(value) for value in inputs]
-            return compiled(*inputs)
+            if len(piece.calls) == CALLS:
+                return compiled(*inputs)
+            piece.calls.append(Called([_kept(value) for value in inputs], _share_memory(inputs)))
+            result = compiled(*inputs)
+            piece.calls[-1].left = [_kept(value) for value in inputs]
+            return result
 
         return call
 
@@ -108,8 +126,8 @@ def _interpreted(lowered: Lowered) -> Callable[..., Any]:
     """What stands for the compiled graph: AOTAutograd passes one list of arguments, which the callee empties."""
 
     def call(inputs: list[Any]) -> Any:
-        if lowered.inputs is None:
-            lowered.inputs = [_kept(value) for value in inputs]
+        if len(lowered.calls) < CALLS:
+            lowered.calls.append([_kept(value) for value in inputs])
         given = list(inputs)
         inputs.clear()
         return fx.Interpreter(lowered.graph).run(*given)
@@ -132,24 +150,44 @@ def _kept(value: Any) -> Any:
     return kept.requires_grad_(value.requires_grad)
 
 
-class _Recorder(fx.Interpreter):
-    """Keeps each node's value as it was when it was made."""
+def _share_memory(values: Sequence[Any]) -> bool:
+    plain = [v for v in values if isinstance(v, torch.Tensor) and v.layout == torch.strided]
+    return len({v.untyped_storage()._cdata for v in plain}) < len(plain)
 
-    def __init__(self, graph: fx.GraphModule) -> None:
+
+class _Recorder(fx.Interpreter):
+    """Keeps each node's value as it was when it was made, and which node wrote to an input last. Runs on copies."""
+
+    def __init__(self, graph: fx.GraphModule, inputs: list[Any]) -> None:
         super().__init__(graph)
         self.values: dict[str, torch.Tensor] = {}
+        self.inputs = [_kept(value) for value in inputs]
+        self.writers: dict[int, str] = {}  # position of an input -> node
+        self._held = {i: _bytes(v).clone() for i, v in self._tensors()}
+        self.run(*self.inputs)
 
     def run_node(self, n: fx.Node) -> Any:
         value = super().run_node(n)
-        if n.op.startswith("call") and isinstance(value, torch.Tensor):
-            self.values[n.name] = _kept(value.detach())
+        if n.op.startswith("call"):
+            if isinstance(value, torch.Tensor):
+                self.values[n.name] = _kept(value.detach())
+            self._note_writes(n)
         return value
 
+    def _note_writes(self, n: fx.Node) -> None:
+        """By what is in memory: not every operator that writes counts versions, as batch_norm with its statistics."""
+        for i, v in self._tensors():
+            if not torch.equal(_bytes(v), self._held[i]):
+                self._held[i] = _bytes(v).clone()
+                self.writers[i] = n.name
 
-def _values(graph: fx.GraphModule, inputs: list[Any]) -> dict[str, torch.Tensor]:
-    recorder = _Recorder(graph)
-    recorder.run(*[_kept(value) for value in inputs])
-    return recorder.values
+    def _tensors(self) -> list[tuple[int, torch.Tensor]]:
+        plain = (torch.Tensor, torch.nn.Parameter)
+        return [(i, v) for i, v in enumerate(self.inputs) if type(v) in plain and v.layout == torch.strided]
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.detach().untyped_storage())
 
 
 # Searching
@@ -158,40 +196,75 @@ def _values(graph: fx.GraphModule, inputs: list[Any]) -> dict[str, torch.Tensor]
 def _search(pieces: list[Piece], context: Context, limit: float) -> dict[str, Any] | None:
     for piece in pieces:
         for i, lowered in enumerate(piece.lowered):
-            if lowered.inputs is None:
+            if not lowered.calls:
                 continue
             with torch.no_grad():
-                values = _values(lowered.graph, lowered.inputs)
-            found = _before(piece, lowered, values) if i == 0 else None
-            found = found or _after(lowered, values, context, limit)
+                ran = [_Recorder(lowered.graph, call) for call in lowered.calls]
+            chance = _by_chance(lowered.graph)
+            judged = [node for node in lowered.graph.graph.nodes if node not in chance]
+            found = _before(piece, lowered, judged, ran) if i == 0 else None
+            nodes = [node for node in judged if node.name in ran[0].values][:NODES]
+            for together in (False, True):
+                found = found or _after(lowered, nodes, context, limit, together)
             if found is not None:
                 return {**found, "direction": "backward" if lowered.kwargs.get("is_backward") else "forward"}
     return None
 
 
-def _before(piece: Piece, lowered: Lowered, values: dict[str, torch.Tensor]) -> dict[str, Any] | None:
-    """The first node of Dynamo's graph that AOTAutograd's graph computes otherwise."""
-    if piece.inputs is None:
-        return None
-    last = {_origin(node): values[node.name] for node in lowered.graph.graph.nodes if node.name in values}
-    expected = _values(piece.graph, piece.inputs)
-    for node in piece.graph.graph.nodes:
-        a, b = expected.get(node.name), last.get(node.name)
-        if a is not None and b is not None and a.dtype == b.dtype and a.shape == b.shape:
-            what = _difference(a, b)
-            if what:
-                return _report("aot", node, what)
+def _by_chance(gm: fx.GraphModule) -> set[fx.Node]:
+    """Nodes whose values are random, or memory that nobody wrote, and what is computed from them."""
+    found: set[fx.Node] = set()
+    for node in gm.graph.nodes:
+        op = node.target
+        seeded = isinstance(op, torch._ops.OpOverload) and (
+            torch.Tag.nondeterministic_seeded in op.tags or op.name().startswith(CHANCE)
+        )
+        if seeded or not found.isdisjoint(node.all_input_nodes):
+            found.add(node)
+    return found
+
+
+def _before(piece: Piece, lowered: Lowered, judged: list[fx.Node], ran: list[_Recorder]) -> dict[str, Any] | None:
+    """The first node of Dynamo's graph that AOTAutograd's graph computes otherwise, or after which it leaves something
+    else in an input (which is not asked where something is random: nobody knows what of it gets there)."""
+    for called, recorder in zip(piece.calls, ran):
+        values = recorder.values
+        last = {_origin(node): values[node.name] for node in judged if node.name in values}
+        expected = _Recorder(piece.graph, called.inputs)
+        wrong = {} if len(judged) < len(lowered.graph.graph.nodes) else _inputs_left(expected, called)
+        for node in piece.graph.graph.nodes:
+            a, b = expected.values.get(node.name), last.get(node.name)
+            if a is not None and b is not None and a.dtype == b.dtype and a.shape == b.shape:
+                what = _difference(a, b)
+                if what:
+                    return _report("aot", node, what)
+            if node.name in wrong:
+                return _report("aot", node, wrong[node.name])
     return None
 
 
+def _inputs_left(expected: _Recorder, called: Called) -> dict[str, str]:
+    """What is wrong with inputs of Dynamo's graph after a call, by the node that wrote to them last. Where inputs share
+    memory a write to one shows in others, which the recorder's copies do not know: no answer."""
+    if len(called.left) != len(expected.inputs) or called.shared:
+        return {}
+    found = {}
+    for i, name in expected.writers.items():
+        a, b = expected.inputs[i], called.left[i]
+        if isinstance(b, torch.Tensor) and a.dtype == b.dtype and a.shape == b.shape:
+            what = _difference(a.detach(), b.detach())
+            if what:
+                found[name] = f"what it leaves in an input: {what}"
+    return found
+
+
 def _after(
-    lowered: Lowered, values: dict[str, torch.Tensor], context: Context, limit: float
+    lowered: Lowered, nodes: list[fx.Node], context: Context, limit: float, together: bool
 ) -> dict[str, Any] | None:
     """The last node of the shortest beginning that Inductor compiles to something else, or not at all."""
-    nodes = [node for node in lowered.graph.graph.nodes if node.name in values][:NODES]
     for node in nodes:
         def judge(node: fx.Node = node) -> dict[str, Any]:
-            return {"what": _judged(lowered, node, values[node.name], context)}
+            return {"what": _judged(lowered, node, context, together)}
 
         answer = forked.call(judge, limit)
         what = answer["what"] if isinstance(answer, dict) else f"the process ends: {answer}"
@@ -200,22 +273,56 @@ def _after(
     return None
 
 
-def _judged(lowered: Lowered, last: fx.Node, expected: torch.Tensor, context: Context) -> str:
-    """What is wrong with the compiled graph that ends with `last`; "" if nothing is."""
-    assert lowered.inputs is not None
-    graph = _beginning(lowered.graph, last)
-    low = any(isinstance(v, torch.Tensor) and v.dtype in LOW for v in (*lowered.inputs, expected))
+def _judged(lowered: Lowered, last: fx.Node, context: Context, together: bool) -> str:
+    """What is wrong with the compiled graph that ends with `last`; "" if nothing is. `together`: what the whole graph
+    returns of this beginning are results too."""
+    results = [*(_returned(lowered.graph, last) if together else ()), last]
+    graph = _beginning(lowered.graph, last, results)
+    theirs = [[_kept(value) for value in call] for call in lowered.calls]
+    ours = [[_kept(value) for value in call] for call in lowered.calls]
+    with torch.no_grad():
+        expected = [fx.Interpreter(graph).run(*call) for call in theirs]
+    low = any(isinstance(v, torch.Tensor) and v.dtype in LOW for v in (*ours[0], *expected[0]))
     emulate = {"inductor.emulate_precision_casts": True} if low and context.hooks.emulate_casts else {}
     try:
         with _traced(lowered), patched(emulate), torch.no_grad():
             compiled = context.hooks.compile_fx.compile_fx_inner(graph, lowered.examples, **lowered.kwargs)
-            (actual,) = compiled([_kept(value) for value in lowered.inputs])
+            actual = [compiled(list(call)) for call in ours]
     except Exception as e:  # of the compiler or the compiled code: that is the answer
         raised = crash.failure(e)
         return f"{raised.exc_type}: {' '.join(raised.message.split())[:300]}"
-    if actual.dtype != expected.dtype or actual.shape != expected.shape:
-        return f"{actual.dtype} {list(actual.shape)} instead of {expected.dtype} {list(expected.shape)}"
-    return _difference(expected, actual)
+    for number in range(len(ours)):
+        what = _unlike(results, expected[number], actual[number])
+        what = what or ("" if _by_chance(lowered.graph) else _unlike_left(theirs[number], ours[number]))
+        if what:
+            return f"in call {number} of this graph, {what}" if number else what
+    return ""
+
+
+def _returned(gm: fx.GraphModule, last: fx.Node) -> list[fx.Node]:
+    """Tensors up to `last`, without it, that the graph returns and that can be compared."""
+    nodes = list(gm.graph.nodes)
+    made = {n for n in nodes[: nodes.index(last)] if n.op != "placeholder"}
+    chance = _by_chance(gm)
+    returned = gm.graph.output_node().all_input_nodes
+    return [n for n in returned if n in made and n not in chance and isinstance(n.meta.get("val"), torch.Tensor)]
+
+
+def _unlike(results: list[fx.Node], expected: Sequence[torch.Tensor], actual: Sequence[torch.Tensor]) -> str:
+    """What is wrong with the first wrong result; the last one is the node in question."""
+    for node, a, b in zip(results, expected, actual, strict=True):
+        what = _told_apart(a, b)
+        if what:
+            return what if node is results[-1] else f"with it, {node.name} has another value: {what}"
+    return ""
+
+
+def _unlike_left(expected: Sequence[Any], actual: Sequence[Any]) -> str:
+    for a, b in zip(expected, actual, strict=True):
+        what = _told_apart(a, b) if isinstance(a, torch.Tensor) else ""
+        if what:
+            return f"what is left in an input: {what}"
+    return ""
 
 
 @contextlib.contextmanager
@@ -227,15 +334,26 @@ def _traced(lowered: Lowered) -> Iterator[None]:
         yield
 
 
-def _beginning(gm: fx.GraphModule, last: fx.Node) -> fx.GraphModule:
-    """The graph up to a node, whose value is its only result."""
+def _beginning(gm: fx.GraphModule, last: fx.Node, results: Sequence[fx.Node]) -> fx.GraphModule:
+    """The graph up to a node, with these results. What comes after it is gone, writes to inputs too."""
     graph = copy.deepcopy(gm.graph)
     made = {node.name: node for node in graph.nodes}
     output = graph.output_node()
-    output.args = ((made[last.name],),)
+    output.args = (tuple(made[node.name] for node in results),)
     output.meta = {"user_visible_output_idxs": []}
+    nodes = list(graph.nodes)
+    for node in reversed(nodes[nodes.index(made[last.name]) + 1 :]):
+        if node.op not in ("output", "placeholder"):
+            graph.erase_node(node)
     graph.eliminate_dead_code()
     return fx.GraphModule(gm, graph)
+
+
+def _told_apart(expected: torch.Tensor, actual: torch.Tensor) -> str:
+    """What differs in dtype, shape or values."""
+    if actual.dtype != expected.dtype or actual.shape != expected.shape:
+        return f"{actual.dtype} {list(actual.shape)} instead of {expected.dtype} {list(expected.shape)}"
+    return _difference(expected, actual)
 
 
 def _difference(expected: torch.Tensor, actual: torch.Tensor) -> str:

@@ -9,10 +9,12 @@ from fuzzgraph.execution.protocol import Failure, Job
 from .bisection import BISECTED
 from .matching import Run
 
-# Compilations that it may take: one for each beginning of the graph.
-TRIALS = 60
-# What a node's value can tell of: strides and shared memory are no values, and Dynamo's errors come before any graph.
+# Compilations that it may take: two for each beginning of the graph.
+TRIALS = 120
+# What a node's value can tell of, by oracle and kind: strides and shared memory are no values.
 ORACLES = ("value", "gradient", "crash")
+KINDS = (("aliasing", "mutation"), ("metadata", "dtype"), ("metadata", "shape"))
+# Dynamo's errors come before any graph.
 RUNGS = ("aot", "decomp", "inductor", "inductor-fresh")
 
 
@@ -42,7 +44,8 @@ class FirstNode:
 
 def first_node(run: Run, job: Job, failure: Failure, rung: str) -> FirstNode:
     """Look for it, where the failure is one that a node's value can show."""
-    if failure.oracle not in ORACLES or job.target not in BISECTED or rung not in RUNGS:
+    tells = failure.oracle in ORACLES or (failure.oracle, failure.kind) in KINDS
+    if not tells or job.target not in BISECTED or rung not in RUNGS:
         return FirstNode("", note="values of nodes do not show such a failure")
     asked = replace(
         job, id=f"{job.id}/node", target="inductor", tier="nodes", timeout=job.timeout * TRIALS,

@@ -148,6 +148,8 @@ def test_a_node_is_looked_for_where_values_tell() -> None:
     for failure, rung in ((stride, "inductor"), (WRONG, "dynamo"), (WRONG, "eager"), (WRONG, "")):
         assert first_node(runner(answer), JOB, failure, rung).graph == ""
     assert len(asked) == 1
+    for oracle, kind in (("aliasing", "mutation"), ("metadata", "dtype"), ("metadata", "shape")):
+        assert first_node(runner(answer), JOB, Failure(oracle, kind, "run", "wrong"), "inductor").graph == "aot"
 
 
 def test_no_node_says_why() -> None:

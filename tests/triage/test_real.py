@@ -80,6 +80,93 @@ def f(x) {
 call f(x)
 """
 
+# Inductor does not write to inputs.
+UNWRITTEN = """
+def apply():
+    import torch
+    from torch._inductor import lowering
+
+    lowering.lowerings[torch.ops.aten.copy_.default] = lambda dst, *rest: dst
+"""
+WRITES = """fuzzgraph 1
+input x: f32[8] values normal
+input y: f32[4] values normal
+def f(x, y) {
+  e: f32[4] = exp(y)
+  w: f32[8] &x = Tensor.add_(x, 1)
+  return e
+}
+call f(x, y)
+"""
+# The decomposition of batch_norm makes another running variance.
+VARIANCE = """
+def apply():
+    from torch._decomp import decompositions
+
+    right = decompositions.native_batch_norm_helper
+
+    def wrong(*args):
+        *found, variance = right(*args)
+        return (*found, variance * 2)
+
+    decompositions.native_batch_norm_helper = wrong
+"""
+STATISTICS = """fuzzgraph 1
+input x: f32[4, 3] values normal
+input m: f32[3] values full(0.0)
+input v: f32[3] values full(1.0)
+def f(x, m, v) {
+  e: f32[4, 3] = exp(x)
+  b: f32[4, 3] = nn.functional.batch_norm(e, m, v, None, None, True)
+  return b
+}
+call f(x, m, v)
+"""
+# Inductor computes the cosine for the sine where the graph has several results.
+CROWD = """
+def apply():
+    import torch
+    from torch._inductor import lowering
+    from torch._inductor.virtualized import V
+
+    right, wrong = (lowering.lowerings[op] for op in (torch.ops.aten.sin.default, torch.ops.aten.cos.default))
+
+    def sine(x):
+        crowd = len(V.graph.module.graph.output_node().args[0]) > 1
+        return (wrong if crowd else right)(x)
+
+    lowering.lowerings[torch.ops.aten.sin.default] = sine
+"""
+RESULTS = SINE.replace("return b", "return (a, b)")
+CHANCE = SINE.replace("  b:", "  r: f32[8] = rand_like(x)\n  b:").replace("return b", "return (r, b)")
+# Inductor divides by the size that it saw first.
+LATE = """
+def apply():
+    import torch
+    from torch._inductor import lowering
+    from torch._inductor.virtualized import V
+
+    def mean(x, dims, keep=False, *, dtype=None):
+        sizes = V.graph.sizevars
+        hint = getattr(sizes, "optimization_hint", None) or sizes.size_hint
+        total = lowering.lowerings[torch.ops.aten.sum.dim_IntList](x, dims, keep)
+        return lowering.lowerings[torch.ops.aten.mul.Tensor](total, 1 / int(hint(x.get_size()[dims[0]])))
+
+    lowering.lowerings[torch.ops.aten.mean.dim] = mean
+"""
+LATER = """fuzzgraph 1
+input x: f32[4, 3] values full(1.0) dynamic(0)
+input y: f32[6, 3] values full(1.0) dynamic(0)
+option dynamic = True
+def f(x) {
+  s: f32[3] = mean(x, 0)
+  e: f32[3] = exp(s)
+  return e
+}
+call f(x)
+call f(y)
+"""
+
 
 @pytest.fixture(scope="module")
 def workshop() -> Iterator[Workshop]:
@@ -106,6 +193,32 @@ def test_a_node_that_does_not_compile_and_one_that_kills(workshop: Workshop, tmp
     assert outcome.status == "signal"
     node = first_node(lambda jobs: workshop.run(jobs, [str(fault)]), job, outcome.failures[0], "inductor")
     assert (node.operator, node.what) == ("aten.sin.default", "the process ends: SIGABRT")
+
+
+@pytest.mark.parametrize(
+    ("fault", "text", "kind", "rung", "expected"),
+    [
+        (UNWRITTEN, WRITES, "mutation", "inductor", ("inductor", "aten.copy_.default", "element")),
+        (VARIANCE, STATISTICS, "mutation", "decomp", ("aot", "batch_norm", "what it leaves in an input: ")),
+        (CROWD, RESULTS, "value", "inductor", ("inductor", "aten.sin.default", "element")),
+        (FAULT, CHANCE, "value", "inductor", ("inductor", "aten.sin.default", "element")),
+        (LATE, LATER, "value", "inductor", ("inductor", "aten.mean.dim", "in call 1 of this graph, ")),
+    ],
+)  # fmt: skip
+def test_a_node_that_writes_one_among_others_and_one_in_a_later_call(
+    workshop: Workshop, tmp_path: Path, fault: str, text: str, kind: str, rung: str, expected: tuple[str, str, str]
+) -> None:
+    (tmp_path / "fault.py").write_text(fault)
+
+    def run(jobs):  # type: ignore[no-untyped-def]
+        return workshop.run(jobs, [str(tmp_path / "fault.py")])
+
+    job = workshop.job("planted", parse(text), "inductor")
+    failure = run([job])[0].failures[0]
+    assert failure.kind == kind
+    assert find_rung(run, job, Shows(failure)).name == rung
+    node = first_node(run, job, failure, rung)
+    assert (node.graph, node.operator, expected[2] in node.what) == (*expected[:2], True), node
 
 
 def test_a_planted_fault_is_localized(workshop: Workshop, tmp_path: Path) -> None:
