@@ -13,7 +13,7 @@ from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.infer import Inference
 from ..ir.program import Program, type_of
 from ..ir.retype import retype
-from ..ir.types import SequenceType, TensorType
+from ..ir.types import DTYPES, SequenceType, TensorType
 from ..render.forms import Form, load_forms
 from .adapt import Adapters
 from .closed import keeps
@@ -69,7 +69,7 @@ class Generator:
             source.theme = pick(self.profile.fused_themes, rng)
         elif rng.random() < self.profile.theme:
             source.theme = pick(self.profile.themes, rng)
-        for _ in range(pick(self.profile.fused_operators if source.fused else self.profile.operators, rng)):
+        for _ in range(pick(self._lengths(source), rng)):
             self.extend(b, f, source, rng)
         if self._last_view(f) is not None and rng.random() < self.profile.write_view:
             self.extend(b, f, source, rng)
@@ -90,6 +90,12 @@ class Generator:
         except Rejected:
             return None
         return program if hazard(self.book, self.adapters, b) is None else None
+
+    def _lengths(self, source: ProgramSource) -> tuple[tuple[int, float], ...]:
+        if not source.fused or source.theme is None:
+            return self.profile.operators
+        whole = DTYPES[source.theme].kind in ("int", "bool")
+        return self.profile.fused_operators if whole else self.profile.fused_floats
 
     def rule(self, rng: Random, theme: str | None = None, fused: bool = False) -> Rule:
         """A random rule: a family first, so that those with many rules do not crowd out the rest. With a theme, mostly

@@ -38,6 +38,8 @@ class Profile:
     # kernels: many operators cost little more than one there, and what errs is often a pair of them.
     fused: float = 0.3
     fused_operators: tuple[tuple[int, float], ...] = ((12, 3), (16, 3), (24, 2), (32, 1))
+    # Of floats it is fewer: vectorized mathematics costs the C++ compiler twice to four times as much.
+    fused_floats: tuple[tuple[int, float], ...] = ((6, 2), (8, 3), (12, 1))
     # Narrow dtypes are computed in a wider one and narrowed again, by rules that each operator has for itself.
     fused_themes: tuple[tuple[str, float], ...] = (
         ("i16", 3), ("i8", 3), ("u8", 3), ("f16", 2), ("bf16", 2), ("bool", 1.5), ("i32", 1), ("i64", 1), ("f32", 1),
