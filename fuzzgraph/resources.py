@@ -1,5 +1,6 @@
-"""Where the data that fuzzgraph ships lies: the grammar and the seed corpus."""
+"""Where fuzzgraph and the data that it ships lie: the grammar and the seed corpus."""
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -12,6 +13,12 @@ def checkout_root() -> Path | None:
     if (root / "pyproject.toml").is_file() and (root / "harness" / "__init__.py").is_file():
         return root
     return None
+
+
+def environment() -> dict[str, str]:
+    """This process's environment, in which `python -m fuzzgraph` is this fuzzgraph."""
+    path = os.pathsep.join(p for p in (str(_PACKAGE.parent), os.environ.get("PYTHONPATH")) if p)
+    return {**os.environ, "PYTHONPATH": path}
 
 
 def data_dir(name: Literal["grammar", "corpus"]) -> Path:

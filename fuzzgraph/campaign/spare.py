@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fuzzgraph.resources import environment
+
 from .config import Config
 from .events import Event, FindingSeen, Stopped, Tick
 
@@ -55,18 +57,12 @@ class SpareTriage:
         with open(self.directory / LOG, "ab") as log:
             # A group of its own: a Ctrl-C is the campaign's, which then ends this.
             self._process = subprocess.Popen(
-                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0, env=_environment()
+                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0, env=environment()
             )
         try:
             os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
         except ProcessLookupError:  # it has ended already; its log says why
             pass
-
-
-def _environment() -> dict[str, str]:
-    """The one in which `python -m fuzzgraph` is this fuzzgraph."""
-    home = str(Path(__file__).resolve().parents[2])
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))}
 
 
 def spare_triage(directory: Path, config: Config) -> SpareTriage | None:

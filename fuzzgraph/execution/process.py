@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import EnvironmentProblem
+from ..resources import environment
 from .protocol import FrameReader, pack_frame
-
-_PACKAGE_HOME = str(Path(__file__).resolve().parents[2])
 
 
 class HarnessProcess:
@@ -29,11 +28,10 @@ class HarnessProcess:
         command = [
             python, "-m", f"fuzzgraph.harness.{module}", "--in", str(child_in), "--out", str(child_out), *arguments,
         ]  # fmt: skip
-        path = os.pathsep.join(p for p in (_PACKAGE_HOME, os.environ.get("PYTHONPATH")) if p)
         with open(self.log, "wb") as log:
             self._popen = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(child_in, child_out),
-                start_new_session=True, cwd=folder, env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"},
+                start_new_session=True, cwd=folder, env={**environment(), "PYTHONHASHSEED": "0"},
             )  # fmt: skip
         os.close(child_in)
         os.close(child_out)

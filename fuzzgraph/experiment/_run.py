@@ -6,17 +6,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from fuzzgraph.errors import FuzzgraphError
-
-
-def environment() -> dict[str, str]:
-    """The environment in which `python -m fuzzgraph` finds this fuzzgraph."""
-    home = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(p for p in (home, os.environ.get("PYTHONPATH")) if p)
-    return {**os.environ, "PYTHONPATH": path}
+from fuzzgraph.resources import environment
 
 
 def command(arguments: Sequence[str]) -> list[str]:

@@ -7,7 +7,6 @@ are measured with the same ruler.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzzgraph.errors import EnvironmentProblem, UsageError
+from fuzzgraph.resources import environment
 
 FOLDERS = ("_inductor", "_dynamo", "_functorch", "_decomp")
 # Programs that share an interpreter: imports cost three seconds, and a program that dies costs a rerun of the rest.
@@ -118,11 +118,8 @@ def count(
 class _Child:
     def __init__(self, folder: Path) -> None:
         self._out = folder / "out.json"
-        home = str(Path(__file__).resolve().parents[2])
-        path = os.pathsep.join(p for p in (home, os.environ.get("PYTHONPATH")) if p)
         self._env = {
-            **os.environ,
-            "PYTHONPATH": path,
+            **environment(),
             "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"),
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
             "OMP_NUM_THREADS": "1",

@@ -67,7 +67,7 @@ class Reader:
 
     def place(self, problem: str, groups: dict[str, list[Tree[Token]]]) -> str:
         """Where the item stands that a problem of the whole program begins with, such as `call of f: ...`."""
-        words = {"call": "call of", "option": "option"}
+        words = {"call": "call of"}
         for kind, items in groups.items():
             for item in items:
                 if problem.startswith(f"{words.get(kind, kind)} {item.children[0]}: "):

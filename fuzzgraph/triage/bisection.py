@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fuzzgraph.execution.protocol import Failure, Job
 
-from .matching import Run, key
+from .matching import Run, key, searched
 
 # Trials that a bisection may take: four back ends, some ten subsystems, and the logarithm of the largest count.
 TRIALS = 30
@@ -47,15 +47,9 @@ def bisect(run: Run, job: Job, failures: Iterable[Failure]) -> Bisection:
     if job.target not in BISECTED:
         return Bisection("", note=f"the bisector does not know target {job.target}")
     wanted = [list(key(failure)) for failure in failures]
-    asked = replace(
-        job, id=f"{job.id}/bisect", target="inductor", tier="bisect", timeout=job.timeout * TRIALS,
-        search={"wanted": wanted, "limit": job.timeout},
-    )  # fmt: skip
-    outcome = run([asked])[0]
-    report = outcome.report
+    report, reason = searched(run, job, "bisect", TRIALS, wanted=wanted)
     if "backend" not in report:
-        reason = report.get("problem") or (outcome.error.message if outcome.error else outcome.status)
-        return Bisection("", note=" ".join(str(reason).split())[:300])
+        return Bisection("", note=reason)
     info = " ".join(str(report["info"] or "").split())
     note = f"{report['other']} of {report['trials']} trials failed in another way" if report["other"] else ""
     return Bisection(report["backend"], report["subsystem"] or "", report["count"], info, note)

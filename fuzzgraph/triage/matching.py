@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from fuzzgraph.execution.protocol import Failure, Job, Outcome
 
@@ -26,6 +27,18 @@ class Shows:
 
     def equal(self, other: Failure) -> bool:
         return key(other) == key(self.failure)
+
+
+def searched(run: Run, job: Job, tier: str, trials: int, **more: Any) -> tuple[dict[str, Any], str]:
+    """What a tier of the harness that searches reports of a job, of whose runs it may take `trials`; and where that is
+    no answer, why. `more` goes into `Job.search`."""
+    asked = replace(
+        job, id=f"{job.id}/{tier}", target="inductor", tier=tier, timeout=job.timeout * trials,
+        search={**more, "limit": job.timeout},
+    )  # fmt: skip
+    outcome = run([asked])[0]
+    reason = outcome.report.get("problem") or (outcome.error.message if outcome.error else outcome.status)
+    return outcome.report, " ".join(str(reason).split())[:300]
 
 
 def key(failure: Failure) -> tuple[str, str, str]:

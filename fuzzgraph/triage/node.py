@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fuzzgraph.execution.protocol import Failure, Job
 
 from .bisection import BISECTED
-from .matching import Run
+from .matching import Run, searched
 
 # Compilations that it may take: two for each beginning of the graph.
 TRIALS = 120
@@ -47,13 +47,5 @@ def first_node(run: Run, job: Job, failure: Failure, rung: str) -> FirstNode:
     tells = failure.oracle in ORACLES or (failure.oracle, failure.kind) in KINDS
     if not tells or job.target not in BISECTED or rung not in RUNGS:
         return FirstNode("", note="values of nodes do not show such a failure")
-    asked = replace(
-        job, id=f"{job.id}/node", target="inductor", tier="nodes", timeout=job.timeout * TRIALS,
-        search={"limit": job.timeout},
-    )  # fmt: skip
-    outcome = run([asked])[0]
-    report = dict(outcome.report)
-    if "graph" not in report:
-        reason = report.get("problem") or (outcome.error.message if outcome.error else outcome.status)
-        return FirstNode("", note=" ".join(str(reason).split())[:300])
-    return FirstNode(**report)
+    report, reason = searched(run, job, "nodes", TRIALS)
+    return FirstNode(**report) if "graph" in report else FirstNode("", note=reason)
