@@ -60,7 +60,7 @@ def inspect(directory: Path) -> Kept:
     require(standing.entries == len(entries) == counters.get("entries", 0), "status disagrees on entries")
     require(len(standing.findings) == len(findings) == counters.get("findings", 0), "status disagrees on findings")
     lost = counters.get("lost", 0)
-    require(standing.valid + standing.invalid + lost == standing.programs, "programs do not add up")
+    require(standing.valid + standing.invalid + standing.broken + lost == standing.programs, "programs do not add up")
     for finding in findings:
         require((directory / tree.FINDINGS / finding.id / "repro.py").is_file(), f"{finding.id} has no folder")
     for record in pending:
