@@ -1,13 +1,23 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
+from fuzzgraph.campaign import summary
+from fuzzgraph.campaign.config import Config
+from fuzzgraph.campaign.directory import prepare
+from fuzzgraph.campaign.parts import Parts
+from fuzzgraph.campaign.session import opened
 from fuzzgraph.errors import EnvironmentProblem, FuzzgraphError, UsageError
 from fuzzgraph.experiment import bench, lines
 from fuzzgraph.experiment.torture import Kept, compare, inspect
+from fuzzgraph.ir.program import Program
+from tests.campaign.fakes import FakeExecutor, parts
 from tests.campaign.test_campaign import run
 
 GOOD = """import torch
@@ -52,6 +62,25 @@ def test_bench_reads_a_campaign(tmp_path: Path) -> None:
     assert split.programs == 200
     assert split.executions["cover"] >= 190
     assert "engine's own share" in bench.text(split)
+
+
+def test_torture_counts_programs_made_to_raise(tmp_path: Path) -> None:
+    config = Config(seed=7, programs=20)
+    prepare(tmp_path / "c", resume=False)
+
+    def some_broken(*args: Any) -> Parts:
+        made = parts(*args, executor=FakeExecutor())
+        generate = made.makers.generate
+
+        def half_broken(rng: Random) -> Program:
+            return generate(rng).with_options(expects_error=rng.random() < 0.5)
+
+        return replace(made, makers=replace(made.makers, generate=half_broken))
+
+    with opened(tmp_path / "c", config, some_broken, None) as session:
+        session.campaign.run()
+    assert summary.read(tmp_path / "c").broken > 0
+    assert len(inspect(tmp_path / "c").hashes) == 20
 
 
 def test_torture_notices_what_is_lost(tmp_path: Path) -> None:
