@@ -58,22 +58,27 @@ def plans(checked: Checked) -> dict[str, Any]:
 
 
 def load(path: str | Path) -> Checked:
-    """Raises UsageError for what is no Python file, has two forms, or has none and does not compile anything."""
+    """Raises UsageError as `text_of` and `read` do."""
+    return read(text_of(path), str(path))
+
+
+def text_of(path: str | Path) -> str:
+    """What a Python file holds. Raises UsageError where it is none, or cannot be read."""
     file = Path(path)
     if file.suffix == ".fg":
         raise UsageError("this is no Python file", where=str(path), hint="`fuzzgraph run` takes programs")
     try:
         # As Python reads it: editors of other systems put a mark at the start.
-        text = file.read_text(encoding="utf-8-sig")
+        return file.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise UsageError(error.strerror or str(error), where=str(path)) from error
     except UnicodeDecodeError as error:
         raise UsageError("this is no text file", where=str(path), hint="check takes Python files") from error
-    return read(text, str(path))
 
 
 def read(text: str, path: str) -> Checked:
-    """The same of a file's content."""
+    """A file by its content. Raises UsageError where that is no Python, has two forms, or has none and does not compile
+    anything."""
     try:
         tree = ast.parse(text, filename=path)
         form = form_of(tree, path)

@@ -116,11 +116,19 @@ def test_bad_arguments(arguments, line, capfd):
     assert out == "" and err == line + "\n"
 
 
-def test_one_bad_file_stops_all_before_anything_runs(files, tmp_path, capfd):
+def test_a_file_without_anything_to_check_is_invalid_and_the_others_are_checked(files, tmp_path, capfd):
     (tmp_path / "bad.py").write_text("def (:\n")
-    assert main(["check", str(files / "fine.py"), str(tmp_path / "bad.py")]) == 2
-    out, err = capfd.readouterr()
-    assert out == "" and err.startswith(f"fuzzgraph: {tmp_path / 'bad.py'}:1: no Python: ") and err.count("\n") == 1
+    (tmp_path / "lib.py").write_text("def helper(): pass\n")
+    named = [str(tmp_path / "bad.py"), str(files / "fine.py"), str(tmp_path / "lib.py")]
+    assert main(["check", "--target", "selfcheck", "--json", *named]) == 2
+    results = json.loads(capfd.readouterr().out)["results"]
+    assert [(r["file"], r["verdict"]) for r in results] == list(zip(named, ["invalid", "same", "invalid"]))
+    assert results[0]["detail"].startswith("no Python: ") and results[2]["detail"].startswith("nothing to check")
+
+
+def test_a_file_that_is_not_there_stops_all_before_anything_runs(files, capfd):
+    assert main(["check", str(files / "fine.py"), "none.py"]) == 2
+    assert capfd.readouterr() == ("", "fuzzgraph: none.py: No such file or directory\n")
 
 
 def test_a_target_that_is_none(files, capfd):

@@ -6,7 +6,13 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fuzzgraph.check.source import Checked
+    from fuzzgraph.check.verdict import Verdict
 
 HELP = "hold compiled code against eager in Python files: all oracles, and where in the compiler it breaks"
 EPILOG = """FILE defines make_inputs() and f(*args), or make_inputs() and make_fn(), or scenario(wrap); or it is a
@@ -28,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from fuzzgraph.campaign import environment
     from fuzzgraph.check import report
     from fuzzgraph.check.checker import Checker
-    from fuzzgraph.check.source import load
+    from fuzzgraph.check.verdict import Verdict
     from fuzzgraph.cli._options import check_numbers, check_preload
     from fuzzgraph.errors import UsageError
     from fuzzgraph.llm.config import SECRET_VARIABLES
@@ -37,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     if args.report is not None and args.report.exists() and not args.report.is_dir():
         raise UsageError("this is no directory", where=f"--report {args.report}")
     check_preload(args.preload)
-    named = [(file, load(file)) for file in args.files]
+    named = loaded(args.files)
     environment.check_torch()
     environment.check_compiler()
     for name in SECRET_VARIABLES:
@@ -45,13 +51,39 @@ def run(args: argparse.Namespace) -> int:
     verdicts = []
     reporting = args.report is not None
     with Checker(args.target, args.timeout, args.preload, args.jobs, ablation=reporting) as checker:
-        for result in checker.check(named):
-            verdicts.append(result.verdict)
-            print(result.verdict.line, file=sys.stderr if args.json else sys.stdout, flush=True)
-            if reporting and result.verdict.found:
-                report.write(result, args.report, args.timeout)
+        results = checker.check([(file, it) for file, it in named if not isinstance(it, Verdict)])
+        for _, it in named:
+            if isinstance(it, Verdict):
+                verdict = it
+            else:
+                result = next(results)
+                verdict = result.verdict
+                if reporting and verdict.found:
+                    report.write(result, args.report, args.timeout)
+            verdicts.append(verdict)
+            print(verdict.line, file=sys.stderr if args.json else sys.stdout, flush=True)
     if args.json:
         print(json.dumps({"results": [verdict.to_data() for verdict in verdicts]}, indent=2))
     if any(verdict.found for verdict in verdicts):
         return 1
     return 2 if any(verdict.unjudged for verdict in verdicts) else 0
+
+
+def loaded(files: Sequence[str]) -> list[tuple[str, Checked | Verdict]]:
+    """Files with what there is to check in them, or with the verdict where there is nothing: one among many must not
+    keep the others from being checked. Raises UsageError for files that cannot be read, and for a single one."""
+    from fuzzgraph.check.source import read, text_of
+    from fuzzgraph.check.verdict import INVALID, Verdict, sentence
+    from fuzzgraph.errors import UsageError
+
+    texts = [(file, text_of(file)) for file in files]
+    found: list[tuple[str, Checked | Verdict]] = []
+    for file, text in texts:
+        try:
+            found.append((file, read(text, file)))
+        except UsageError as error:
+            if len(files) == 1:
+                raise
+            line = f"{error.message} ({error.hint})" if error.hint else error.message
+            found.append((file, Verdict(file, INVALID, sentence(line))))
+    return found
