@@ -29,11 +29,12 @@ def line(tally: Tally, elapsed: float, cpu: float, coverage: int, waiting: int =
 
 
 class Headless:
-    """One line a minute, and one for each new finding."""
+    """One line a minute, and one for each new finding; none once nobody reads them, since a campaign outlives `head`
+    and a lost connection."""
 
     def __init__(self, out: TextIO, tally: Tally, coverage: Callable[[], int]) -> None:
         self._out, self._tally, self._coverage = out, tally, coverage
-        self._next = 0.0
+        self._next, self._unread = 0.0, False
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -48,8 +49,13 @@ class Headless:
                 self._say(line(self._tally, event.elapsed, event.cpu, self._coverage(), event.waiting))
 
     def _say(self, text: str) -> None:
-        self._out.write(text + "\n")
-        self._out.flush()
+        if self._unread:
+            return
+        try:
+            self._out.write(text + "\n")
+            self._out.flush()
+        except BrokenPipeError:
+            self._unread = True
 
 
 class Terminal:

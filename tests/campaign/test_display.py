@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,17 @@ def test_headless_says_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(lines) == 1 + 4
     assert lines[1] == "1m00s: 40 programs (97.5% valid, 0.50 a CPU s), 7 entries, 1234 lines, 1 findings"
     assert lines[4].endswith("1 findings, 7 wait to be judged")
+
+
+def test_headless_outlives_its_reader() -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "w") as out:
+        show = Headless(out, Tally({}), lambda: 0)
+        os.close(reader)
+        show(Started(5, False, 0))
+        show(Started(5, False, 0))
+        # What could not be written must not be tried again when it is closed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), writer)
 
 
 def test_terminal_shows_and_cleans_up(capsys: pytest.CaptureFixture[str]) -> None:
