@@ -51,6 +51,7 @@ def test_a_campaign_ends_with_a_summary_and_agrees_with_its_store(tmp_path: Path
     assert sum(split.parts().values()) == pytest.approx(split.total, rel=0.35)
 
 
+@pytest.mark.once
 def test_same_seed_same_programs_in_two_processes(tmp_path: Path) -> None:
     found = []
     for name in ("a", "b"):
@@ -63,12 +64,14 @@ def test_same_seed_same_programs_in_two_processes(tmp_path: Path) -> None:
     assert len(found[0]) == 12
 
 
+@pytest.mark.once
 def test_kill_9_at_random_moments_loses_nothing(tmp_path: Path) -> None:
     kept = torture(tmp_path / "c", 3, options("--jobs", 1), seed=random.SystemRandom().randrange(1000), patience=400)
     assert kept.sessions == 3
     assert kept.executions >= 3
 
 
+@pytest.mark.once
 def test_sigterm_ends_cleanly_and_resume_goes_on(tmp_path: Path) -> None:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = _run.start(["fuzz", "-o", str(tmp_path / "c"), *options()], **pipes)
@@ -91,6 +94,7 @@ def test_sigterm_ends_cleanly_and_resume_goes_on(tmp_path: Path) -> None:
     assert after.seed == before.seed
 
 
+@pytest.mark.once
 def test_a_planted_fault_becomes_a_finding_with_a_reproducer(tmp_path: Path) -> None:
     (tmp_path / "fault.py").write_text(
         "import torch._inductor.lowering as l\n"
@@ -122,6 +126,7 @@ def test_a_planted_fault_becomes_a_finding_with_a_reproducer(tmp_path: Path) -> 
     assert "planted" in replay.stdout
 
 
+@pytest.mark.once
 def test_findings_are_triaged_on_spare_time(tmp_path: Path) -> None:
     """A bug of every torch so far, as the only seed: its triage begins while the campaign runs, and ends with it."""
     seed = tmp_path / "short.fg"

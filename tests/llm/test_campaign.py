@@ -57,6 +57,7 @@ def until(what: Callable[[], bool], process: subprocess.Popen[bytes], log: Path)
 
 @pytest.mark.compiles
 @pytest.mark.slow
+@pytest.mark.once
 @pytest.mark.timeout(600)
 def test_campaign_outlives_its_server(tmp_path: Path, checkout: Path) -> None:
     out, log = tmp_path / "campaign", tmp_path / "log"

@@ -156,6 +156,7 @@ def test_exit_status(compiled: str, status: int, text: str, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.once
 def test_a_hang_exits_with_one(tmp_path: Path) -> None:
     # The eager child starts torch within this time, too.
     code = without_compiling(script(SMALL, limit=90, crash=True), "lambda f: lambda x: __import__('time').sleep(300)")
