@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fuzzgraph import cli
 from fuzzgraph.errors import FuzzgraphError
 from fuzzgraph.execution.protocol import Outcome
 from fuzzgraph.ir.program import Program
@@ -285,6 +286,12 @@ def test_from_a_finding_to_a_report(workshop: Workshop, tmp_path: Path, monkeypa
     pipeline.triage(tmp_path, Plan(), say=said.append)
     assert [line for line in said if not line.endswith(triage["title"])] == []
     assert [v.verdict for v in verify.verify(verify.scripts(tmp_path), sys.executable)] == ["still there"]
+    # It becomes a regression program, once.
+    folder = tmp_path / "kept"
+    assert cli.main(["triage", str(tmp_path), "--keep", "--regressions", str(folder)]) == 0
+    assert cli.main(["triage", str(tmp_path), "--keep", "--regressions", str(folder)]) == 0
+    assert sorted(p.name for p in folder.iterdir()) == [f"{finding.id}.fg", f"{finding.id}.toml"]
+    assert cli.main(["regress", str(folder)]) == 0
 
 
 def test_a_finding_without_its_program_is_an_error_and_the_others_go_on(tmp_path: Path, workshop: Workshop) -> None:
