@@ -10,7 +10,18 @@ from torch.fx.node import map_arg
 
 from . import values
 from .builtins import BUILTINS
-from .program import CONTEXTS, Function, InputSpec, Program, Ref, RunOptions, rooted_types_in, type_of, types_in
+from .program import (
+    CONTEXTS,
+    Function,
+    InputSpec,
+    Program,
+    Ref,
+    RunOptions,
+    op_of,
+    rooted_types_in,
+    type_of,
+    types_in,
+)
 from .types import DTYPES, AnyType, SequenceType, TensorType
 from .typing import Check, is_opaque
 
@@ -162,14 +173,22 @@ def _call(node: fx.Node, check: Check | None) -> Iterator[str]:
         count = len(sequence.items) if isinstance(sequence, SequenceType) else 0
         if count and isinstance(index, int) and not -count <= index < count:
             yield f"{node.name}: item {index} of {count}"
-    if op in BUILTINS or check is None:
-        return
-    args, kwargs = rooted_types_in(node.args), rooted_types_in(node.kwargs)
-    if is_opaque(args) or is_opaque(kwargs):
-        return
-    reason = check(op, args, kwargs)
+    reason = None if check is None else _refusal(node, check)
     if reason:
         yield _Refusal(f"{node.name}: {op}: {reason}")
+
+
+def _refusal(node: fx.Node, check: Check) -> str | None:
+    """Why the grammar refuses a call, or None."""
+    args, kwargs = rooted_types_in(node.args), rooted_types_in(node.kwargs)
+    if node.meta["op"] in BUILTINS or is_opaque(args) or is_opaque(kwargs):
+        return None
+    return check(str(node.meta["op"]), args, kwargs)
+
+
+def refused(program: Program, check: Check) -> frozenset[str]:
+    """Operators of those calls that the grammar refuses."""
+    return frozenset(op_of(node) for node in program.nodes() if _refusal(node, check))
 
 
 def _regions(function: Function) -> Iterator[str]:

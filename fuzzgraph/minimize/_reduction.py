@@ -20,8 +20,9 @@ from ..ir.infer import Inference
 from ..ir.program import Call, InputSpec, Program, Ref, type_of
 from ..ir.retype import retype
 from ..ir.types import TensorType, Type, tensor
-from ..ir.typing import argument_type, callable_names, operands
+from ..ir.typing import Check, argument_type, callable_names, operands
 from ..ir.values import Values, default_kind
+from ..ir.verify import refused
 from ..mutators._edit import Edit, references
 from ..mutators.tools import Tools
 from . import Change
@@ -59,6 +60,7 @@ class Reduction(Edit):
 
     def __init__(self, program: Program, tools: Tools) -> None:
         super().__init__(program, tools)
+        self.b.check = judgement(program, tools.book)
         self._unused = set()
         self.dead_calls: set[int] = set()
 
@@ -176,6 +178,17 @@ class Reduction(Edit):
         return [a.name for a in args if isinstance(a, Ref)]
 
 
+def judgement(program: Program, book: RuleBook) -> Check:
+    """The grammar's judgement of calls, but for operators of which it refuses a call in this program: it does not know
+    them, or is stricter than torch, and the reference run says which candidates are valid."""
+    unknown = frozenset() if program.options.expects_error else refused(program, book.check)
+
+    def check(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        return None if op in unknown else book.check(op, args, kwargs)
+
+    return check
+
+
 def within(domain: ValueDomain, spec: InputSpec) -> Values:
     """Values of a domain."""
     if domain.kind == "index":
@@ -207,7 +220,7 @@ def call_types(program: Program, tools: Tools, function: str) -> dict[str, list[
 
 def _types_alone(program: Program, tools: Tools, function: str, call: Call) -> dict[str, Type]:
     """Types of a function's nodes if this were the only call; empty where they cannot be."""
-    trial = Builder(tools.infer, tools.book.check, base=program)
+    trial = Builder(tools.infer, judgement(program, tools.book), base=program)
     trial.calls = [call]
     try:
         retype(trial)

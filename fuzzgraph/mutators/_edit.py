@@ -248,7 +248,7 @@ class Edit:
 
     def _fits(self, program: Program, call: Call) -> bool:
         """Whether this could be the only call: all types can be inferred, no more elements are in doubt than before."""
-        trial = Builder(self.tools.infer, self.tools.book.check, base=program)
+        trial = Builder(self.tools.infer, self.b.check, base=program)
         trial.calls = [call]
         try:
             retype(trial)

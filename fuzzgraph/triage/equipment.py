@@ -64,3 +64,9 @@ class Equipment:
             made = Executor(jobs=self._jobs, preload=key, observers=self._observers, on_notice=self._notice)
             self._executors[key] = self._stack.enter_context(made)
         return self._executors[key]
+
+    def release(self, preload: Sequence[str]) -> None:
+        """End the processes with these preloads, where there are any. They are started anew when needed."""
+        made = self._executors.pop(tuple(preload), None)
+        if made is not None:
+            made.close()

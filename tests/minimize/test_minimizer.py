@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from fuzzgraph.ir.builder import Rejected
 from fuzzgraph.ir.hash import content_hash
-from fuzzgraph.ir.text import format
+from fuzzgraph.ir.program import type_of
+from fuzzgraph.ir.text import format, parse
 from fuzzgraph.ir.verify import verify
 from fuzzgraph.minimize import load
 from fuzzgraph.minimize._reduction import reduced
@@ -115,6 +116,25 @@ def test_operands_stay_in_their_domain():
     done = minimized(text, lambda p: "take" in ops(p))
     assert ops(done.program) == ["take"]
     assert [str(s.values.params) for s in done.program.inputs] == ["(1,)", "(0,)"]
+
+
+def test_calls_that_the_grammar_refuses_are_reduced_like_others():
+    """By hand people write what rules do not know; whether it is valid is the reference run's business."""
+    text = """fuzzgraph 1
+    input x: i64[4, 6] values ints seed 3
+    def f(x) {
+      a = neg(x)
+      b = remainder(a, -3)
+      c = mul(b, a)
+      d = relu(c)
+      return (d, a)
+    }
+    call f(x)"""
+    program = parse(text, TOOLS.infer)
+    assert BOOK.check("remainder", (type_of(program.functions[0].body[0]), -3), {}) is not None
+    done = minimize(program, Runs(lambda p: "remainder" in ops(p)), TOOLS, KEY, key_of)
+    assert ops(done.program) == ["remainder"]
+    assert [s.type.shape for s in done.program.inputs] == [()]
 
 
 CHAIN = st.lists(st.sampled_from(["add", "mul", "relu", "neg", "reshape", "clone"]), min_size=2, max_size=12)
