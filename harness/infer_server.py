@@ -4,12 +4,14 @@
 
 It reads {"id", "mode": "fake" | "eager", "items": [[op, args, kwargs, values], ...]}, packed as fuzzgraph.ir.wire does,
 and writes {"id", "results": [[type, error, alias_of], ...], "cpu"}. `values` are by flat operand index: [kind, params,
-seed].
+seed]. Mode "dispatch" runs on FakeTensors and gives the operators that were dispatched in place of `alias_of`; mode
+"catalog" has one result, what the compiler knows.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import signal
@@ -20,7 +22,7 @@ from typing import Any
 
 from ..execution.protocol import read_frame, write_frame
 from ..torch_compat import imported_torch
-from . import limits
+from . import catalog, limits
 
 # A representative of each Python scalar whose value the program does not fix. No 0 and no 1: shapes specialize on them.
 _SCALARS = {"int": 2, "float": 1.5, "bool": True, "complex": 1 + 2j, "str": ""}
@@ -48,7 +50,7 @@ def main(argv: list[str]) -> int:
             if Path.cwd().name.startswith("fuzzgraph-infer-"):  # made for this process; the client may be dead
                 shutil.rmtree(Path.cwd(), ignore_errors=True)
             os._exit(0)
-        results = [server.one(request["mode"], item) for item in request["items"]]
+        results = server.answer(request["mode"], request["items"])
         write_frame(args.sink, {"id": request["id"], "results": results, "cpu": limits.own_cpu()})
 
 
@@ -68,8 +70,26 @@ class Server:
         args = self.wire.pack_value((self.types.tensor("f32", (2,)), 1))
         self.one("fake", ["add", args, self.wire.pack_value({}), None])
 
-    def one(self, mode: str, item: list[Any]) -> list[Any]:
-        """[packed type or None, error or None, alias_of]"""
+    def answer(self, mode: str, items: list[Any]) -> list[Any]:
+        """The results of one request."""
+        if mode == "catalog":
+            try:
+                return [catalog.catalog()]
+            except ImportError as e:
+                return [{"error": str(e)}]
+        if mode == "dispatch":
+            return [self.dispatched(item) for item in items]
+        return [self.one(mode, item) for item in items]
+
+    def dispatched(self, item: list[Any]) -> list[Any]:
+        """[packed type or None, error or None, names of what a call on FakeTensors dispatches]"""
+        names: set[str] = set()
+        found, error, _ = self.one("fake", item, catalog.recorder(names))
+        return [found, error, sorted(names)]
+
+    def one(self, mode: str, item: list[Any], around: Any = None) -> list[Any]:
+        """[packed type or None, error or None, alias_of]. `around`: what to be in while the call and its backward
+        run."""
         import torch
 
         op, args, kwargs, values = item
@@ -80,10 +100,11 @@ class Server:
             kwargs = self.wire.unpack_value(kwargs)
             with operands.world(), torch.enable_grad():
                 args, kwargs = operands.make(args), operands.make(kwargs)
-                result = function(*args, **kwargs)
                 found: list[int | None] = []
-                described = self.wire.pack_type(self.describe(result, operands, found))
-                try_backward(result)
+                with around or contextlib.nullcontext():
+                    result = function(*args, **kwargs)
+                    described = self.wire.pack_type(self.describe(result, operands, found))
+                    try_backward(result)
             return [described, None, found]
         except Exception as e:
             first = str(e).strip().split("\n", 1)[0][:ERROR]
@@ -141,8 +162,6 @@ class Operands:
 
     def world(self) -> Any:
         """What to be in while the call runs: a FakeTensorMode of its own, or the real world."""
-        import contextlib
-
         if self.mode == "eager":
             return contextlib.nullcontext()
         from torch._subclasses.fake_tensor import FakeTensorMode

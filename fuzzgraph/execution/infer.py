@@ -79,6 +79,26 @@ class InferClient:
         """As `infer` for each call, in one request for all that is not known yet."""
         return self._cached([_pack(op, args, kwargs, None) for op, args, kwargs in calls])
 
+    def dispatched(
+        self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any], values: Mapping[int, Values] | None = None
+    ) -> frozenset[str]:
+        """Overload packets ("aten.add") that a call on FakeTensors dispatches, backward included."""
+        answer = self._request("dispatch", [_pack(op, args, kwargs, values)])
+        return frozenset() if isinstance(answer, str) else frozenset(answer[0][2])
+
+    def catalog(self) -> dict[str, Any]:
+        """What the compiler knows, as `harness.catalog` says it. Raises EnvironmentProblem where it cannot be told."""
+        patient, self.timeout = self.timeout, START_SECONDS
+        try:
+            answer = self._request("catalog", [])
+        finally:
+            self.timeout = patient
+        found: dict[str, Any] = {"error": answer} if isinstance(answer, str) else answer[0]
+        if "error" in found:
+            hint = "pip install 'fuzzgraph[test]' has what torch's own tests import"
+            raise EnvironmentProblem(f"the compiler's operators cannot be listed: {found['error']}", hint=hint)
+        return found
+
     def close(self) -> None:
         """End the process. May be called twice; a later request starts a new one."""
         self._stop(grace=0.5)
