@@ -70,7 +70,7 @@ class Profile:
     # How often a program calls its function more than once.
     calls: float = 0.12
     # How often a run of nodes is written with a Python form.
-    form: float = 0.1
+    form: float = 0.25
     # How often run options are drawn; else they are the defaults (with or without backward).
     options: float = 0.4
     grad: float = 0.33

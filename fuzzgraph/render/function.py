@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import torch.fx as fx
 
 from ..errors import ProgramError
-from ..ir.program import Function, Region, op_of, source_of
+from ..ir.program import Function, Region, op_of, source_of, type_of
+from ..ir.types import TensorType
 from . import effects
 from .forms import Block, Form, indented
 from .literals import literal
@@ -93,6 +94,7 @@ class FunctionWriter:
         block = Block(
             tuple(lines), region.args, tuple(map(self.names, reads)), tuple(results), tuple(local),
             tuple(self._outer_rebound(rebound)), self.names.fresh,
+            tuple((self.names(n), kind) for n in reads if isinstance(kind := type_of(n), TensorType)),
         )  # fmt: skip
         return made.write(block)
 

@@ -121,6 +121,24 @@ call f(x)""")).source  # fmt: skip
     assert namespace["run"](lambda f: f, namespace["make_inputs"]())[0].dtype == torch.bfloat16
 
 
+def test_conditions_on_python_values_are_true() -> None:
+    from fuzzgraph.render.forms import python_condition
+
+    assert [text for text in python_condition.TRUE if not eval(text, {"torch": torch})] == []
+
+
+def test_loops_run_the_region_once_at_the_last_number() -> None:
+    source = source_of(Region("for_range", "d", "d", (0, 5, 1, -3, -1, None)))
+    assert "for i in range(0, 5, 1)[-3:-1:]:" in source and "if i == 3:" in source
+    with pytest.raises(ProgramError, match="no number is left"):
+        source_of(Region("for_range", "d", "d", (5, 0, 1, None, None, None)))
+
+
+def test_branches_ask_a_tensor_that_the_region_reads() -> None:
+    source = source_of(Region("branch_on_tensor", "b", "b", ("size", 1)))
+    assert "    if w.shape[0] > 2:\n        b = torch.mul(a, w)\n    else:\n        b = torch.mul(a, w)\n" in source
+
+
 def test_unknown_forms_and_arguments_are_refused() -> None:
     with pytest.raises(ProgramError, match="unknown form 'loop'"):
         source_of(Region("loop", "a", "b"))

@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, Protocol
 
 from ...errors import FuzzgraphError
+from ...ir.types import TensorType
 from ...presence import class_in
 
 
@@ -23,7 +24,7 @@ class Block:
 
     `reads` are names from outside that the statements use, `results` names made inside that are used behind the
     region, `rebinds` names from outside that a statement binds anew (`x += 1`), `globals` those at module level
-    that are bound anew. `fresh(stem)` makes an unused name.
+    that are bound anew. `fresh(stem)` makes an unused name. `tensors` are those of `reads` that are tensors, typed.
     """
 
     lines: tuple[str, ...]
@@ -33,6 +34,38 @@ class Block:
     rebinds: tuple[str, ...]
     globals: tuple[str, ...]
     fresh: Callable[[str], str]
+    tensors: tuple[tuple[str, TensorType], ...] = ()
+
+    @property
+    def params(self) -> list[str]:
+        """Names from outside that may be handed to a function under their own name."""
+        return [r for r in self.reads if r.isidentifier() and r not in self.globals and r not in self.rebinds]
+
+    @property
+    def returned(self) -> str:
+        return ", ".join(self.results)
+
+    def body(self, end: str = "return", first: Iterable[str] = ()) -> list[str]:
+        """The statements as a function's body: it declares what it binds outside, does `first`, and ends with the
+        results."""
+        declared = [f"global {g}" for g in self.globals] + [f"nonlocal {r}" for r in self.rebinds]
+        return [*declared, *first, *self.lines, *([f"{end} {self.returned}"] if self.results else [])]
+
+    def bind(self, value: str) -> str:
+        """A statement that binds the results to `value`, an expression that gives them as `body` does."""
+        return f"{self.returned} = {value}" if self.results else value
+
+
+class Plain:
+    """A form without arguments; a form file derives its class from it."""
+
+    weight = 1.0
+
+    def problem(self, args: tuple[Any, ...]) -> str | None:
+        return "takes no arguments" if args else None
+
+    def sample(self, rng: Random) -> tuple[Any, ...]:
+        return ()
 
 
 class Form(Protocol):

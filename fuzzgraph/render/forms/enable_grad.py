@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from random import Random
-from typing import Any
-
-from fuzzgraph.render.forms import Block, form, indented
+from fuzzgraph.render.forms import Block, Plain, form, indented
 
 
 @form
-class EnableGrad:
+class EnableGrad(Plain):
     name = "enable_grad"
-    weight = 1.0
-
-    def problem(self, args: tuple[Any, ...]) -> str | None:
-        return "takes no arguments" if args else None
-
-    def sample(self, rng: Random) -> tuple[Any, ...]:
-        return ()
 
     def write(self, block: Block) -> list[str]:
         return ["with torch.enable_grad():", *indented(block.lines)]

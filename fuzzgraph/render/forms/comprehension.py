@@ -1,0 +1,15 @@
+"""The region as an inner function that a list comprehension calls."""
+
+from __future__ import annotations
+
+from fuzzgraph.render.forms import Block, Plain, form, indented
+
+
+@form
+class Comprehension(Plain):
+    name = "comprehension"
+
+    def write(self, block: Block) -> list[str]:
+        name, each = block.fresh("inner"), block.fresh("each")
+        call = f"[{name}() for {each} in range(3) if {each} == 1]"
+        return [f"def {name}():", *indented(block.body()), block.bind(f"{call}[0]")]

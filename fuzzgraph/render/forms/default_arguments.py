@@ -1,0 +1,14 @@
+"""The region as an inner function whose parameters have what it reads as defaults."""
+
+from __future__ import annotations
+
+from fuzzgraph.render.forms import Block, Plain, form, indented
+
+
+@form
+class DefaultArguments(Plain):
+    name = "default_arguments"
+
+    def write(self, block: Block) -> list[str]:
+        name, params = block.fresh("inner"), ", ".join(f"{p}={p}" for p in block.params)
+        return [f"def {name}({params}):", *indented(block.body()), block.bind(f"{name}()")]

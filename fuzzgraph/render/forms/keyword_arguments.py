@@ -1,0 +1,16 @@
+"""The region as an inner function that takes what it reads by keyword only."""
+
+from __future__ import annotations
+
+from fuzzgraph.render.forms import Block, Plain, form, indented
+
+
+@form
+class KeywordArguments(Plain):
+    name = "keyword_arguments"
+
+    def write(self, block: Block) -> list[str]:
+        name, params = block.fresh("inner"), block.params
+        head = ", ".join(["*", *params] if params else [])
+        given = ", ".join(f"{p}={p}" for p in reversed(params))
+        return [f"def {name}({head}):", *indented(block.body()), block.bind(f"{name}({given})")]

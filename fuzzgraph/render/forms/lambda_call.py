@@ -1,0 +1,15 @@
+"""The region as an inner function that a lambda calls."""
+
+from __future__ import annotations
+
+from fuzzgraph.render.forms import Block, Plain, form, indented
+
+
+@form
+class LambdaCall(Plain):
+    name = "lambda_call"
+
+    def write(self, block: Block) -> list[str]:
+        name, call = block.fresh("inner"), block.fresh("call")
+        inner = [f"def {name}():", *indented(block.body()), f"{call} = lambda g, n=1: g() if n else None"]
+        return [*inner, block.bind(f"{call}({name})")]

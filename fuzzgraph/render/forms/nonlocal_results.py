@@ -1,0 +1,17 @@
+"""The region as an inner function that leaves its results in variables of the outer one."""
+
+from __future__ import annotations
+
+from fuzzgraph.render.forms import Block, Plain, form, indented
+
+
+@form
+class NonlocalResults(Plain):
+    name = "nonlocal_results"
+
+    def write(self, block: Block) -> list[str]:
+        name, results = block.fresh("inner"), block.returned
+        declared = [f"nonlocal {results}"] if results else []
+        before = [f"{' = '.join(block.results)} = None"] if results else []
+        body = [*block.body()[: -1 if results else None]]
+        return [*before, f"def {name}():", *indented([*declared, *body]), f"{name}()"]

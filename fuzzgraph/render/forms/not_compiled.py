@@ -1,0 +1,15 @@
+"""The region as an inner function that the compiler is told to leave alone."""
+
+from __future__ import annotations
+
+from fuzzgraph.render.forms import Block, Plain, form, indented
+
+
+@form
+class NotCompiled(Plain):
+    name = "not_compiled"
+    weight = 0.4
+
+    def write(self, block: Block) -> list[str]:
+        name = block.fresh("inner")
+        return ["@torch.compiler.disable", f"def {name}():", *indented(block.body()), block.bind(f"{name}()")]
