@@ -16,6 +16,8 @@ from .profile import Profile, pick
 # (`cpp.force_inline_kernel`, torch 2.15).
 CONFIG: Mapping[str, tuple[Any, ...]] = {
     "inductor.cpp.simdlen": (0, 1, 256),
+    "inductor.cpp.threads": (2, 4),  # the loops, whatever number of threads runs them
+    "inductor.cpp.min_chunk_size": (1,),
     "inductor.cpp.enable_tiling_heuristics": (False,),
     "inductor.cpp.enable_loop_tail_vec": (False,),
     "inductor.cpp.no_redundant_loops": (False,),

@@ -217,7 +217,8 @@ def _header(program: Program, wide: bool, tree: Sequence[str], fake: bool) -> st
     lines += ["from torch._dynamo.utils import same"] if wide else []
     lines += ["from torch._subclasses.fake_tensor import FakeTensorMode"] if fake else []
     lines += [f"from torch.utils._pytree import {', '.join(tree)}"] if tree else []
-    lines += [""]
+    # Loops, and with them what is fused, are other ones for more threads; programs are found with one.
+    lines += ["", "torch.set_num_threads(1)"]
     for key, value in (*_SETTINGS, *program.options.config):
         module, _, name = key.partition(".")
         lines.append(f"{_MODULES.get(module, module)}.config.{name} = {literal(value)}")

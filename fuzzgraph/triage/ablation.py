@@ -66,6 +66,7 @@ SETTINGS = (
     _config("inductor.epilogue_fusion", False, "no epilogue fusion"),
     _config("inductor.split_reductions", False, "reductions stay whole"),
     _config("inductor.cpp.simdlen", 1, "scalar code"),
+    _config("inductor.cpp.threads", 2, "loops for two threads"),
     _config("inductor.cpp.enable_loop_tail_vec", False, "loop tails are scalar"),
     _config("inductor.cpp.fallback_scatter_reduce_sum", False, "scatter is a kernel"),
     _config("inductor.emulate_precision_casts", True, "half precision is rounded as in eager"),

@@ -24,6 +24,10 @@ class Wrapped(RuntimeError):
     pass
 
 
+class LoweringException(RuntimeError):
+    """As torch._inductor.exc raises it: the lowering's own exception is in its text only."""
+
+
 def test_an_error_that_does_not_come():
     assert kinds(IndexError("out of range"), None) == ["missed"]
 
@@ -38,10 +42,16 @@ def test_an_error_of_another_type():
         IndexError("other words"),
         Wrapped("failed running f: got IndexError('out of range')"),
         chained(Wrapped("x"), IndexError("y")),
+        chained(Wrapped("x"), LoweringException("IndexError: Dimension out of range\n  target: aten.sort.stable")),
     ],
 )
 def test_equal_types_however_wrapped(compiled):
     assert kinds(IndexError("out of range"), compiled) == []
+
+
+def test_a_lowering_that_raised_another_type():
+    wrapped = chained(Wrapped("x"), LoweringException("AssertionError: no\n  target: aten.sort.stable"))
+    assert kinds(IndexError("out of range"), wrapped) == ["error_type"]
 
 
 def test_it_is_silent_where_eager_runs():

@@ -10,6 +10,7 @@ def fuzzgraph_execute(wrap):
     import torch
     from torch.utils._pytree import keystr, tree_leaves_with_path, tree_structure
 
+    torch.set_num_threads(1)  # as it was found: loops, and what is fused, are other ones for more
     torch._dynamo.reset()
     space = {"__name__": "fuzzgraph_case", "__file__": __file__}
     with open(__file__, encoding="utf-8") as file:
