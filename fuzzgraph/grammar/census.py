@@ -20,9 +20,11 @@ from .rule import Rule, RuleBook
 from .source import FreshSource
 
 # Dtypes, ranks and attributes choose among kernels; after so many samples of a rule few new ones appear.
-SAMPLES = 16
+SAMPLES = 40
 # Where torch has one operator under several names.
 _HOMES = ("Tensor.", "nn.functional.", "special.")
+# Packets of a module of torch's have its name before theirs, with an underscore.
+_MODULES = ("fft", "linalg", "special")
 
 
 class Dispatching(Protocol):
@@ -63,6 +65,13 @@ def canonical(op: str) -> str:
     return name if name.endswith("__") or not name.strip("_") else name.rstrip("_")
 
 
+def dotted(packet: str) -> str:
+    """The public name of an overload packet: without its namespace, with torch's module where it has one."""
+    name = packet.partition(".")[2]
+    module, _, rest = name.partition("_")
+    return f"{module}.{rest}" if module in _MODULES and rest else name
+
+
 def distinct(book: RuleBook, sampled: Mapping[str, list[str]]) -> frozenset[str]:
     """The distinct operators that have rules: in-place variants and aliases (as `op_db` names them) count once."""
     own = {canonical(name) for name in sampled}
@@ -77,7 +86,7 @@ def gaps(book: RuleBook, infer: Dispatching, catalog: Mapping[str, Any], unreach
     known = distinct(book, sampled)
     packets = {name for rule in book.rules.values() for name in dispatched(rule, infer)}
     compiled = {p for kind in ("lowered", "fallback", "decomposed") for p in catalog[kind]}
-    missing = sorted(p for p in compiled - packets if canonical(p.partition(".")[2]) not in known)
+    missing = sorted(p for p in compiled - packets if canonical(dotted(p)) not in known)
     names = sorted(name for name in sampled if canonical(name) not in known)
     explained = {u.reason: sum(map(u.holds_for, [*missing, *names])) for u in unreached}
     stale = [p for u in unreached for p in u.operators if not any(fnmatchcase(n, p) for n in [*missing, *names])]

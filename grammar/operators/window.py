@@ -225,8 +225,8 @@ def pad(draw):
         draw.set("pad", tuple(amounts))
         return
     draw.omit("value")
-    count = rng.choice((1, 2))
-    sizes = tuple(rng.choice((2, 3, 5, 8, 17)) for _ in range(count))
+    count = rng.choice((1, 2, 2, 3))
+    sizes = tuple(rng.choice((2, 3, 5, 8, 17) if count < 3 else (2, 3, 5)) for _ in range(count))
     found = draw.tensor(
         "input",
         shape=(*(rng.choice((1, 2, 3)) for _ in range(rng.choice((1, 2)) if mode != "circular" else 2)), *sizes),
@@ -269,10 +269,11 @@ def interpolate(draw):
     rng = draw.rng
     mode = draw.param("mode")
     count = {
-        "nearest": rng.choice((1, 2)),
-        "nearest-exact": rng.choice((1, 2)),
-        "area": rng.choice((1, 2)),
+        "nearest": rng.choice((1, 2, 2, 3)),
+        "nearest-exact": rng.choice((1, 2, 2, 3)),
+        "area": rng.choice((1, 2, 2, 3)),
         "linear": 1,
+        "trilinear": 3,
     }.get(mode, 2)
     sizes = tuple(rng.choice((1, 2, 3, 5, 8)) for _ in range(count))
     draw.tensor("input", shape=(rng.choice((1, 2)), rng.choice((1, 2, 3)), *sizes))
@@ -282,19 +283,19 @@ def interpolate(draw):
     else:
         draw.omit("size")
         draw.set("scale_factor", rng.choice((2.0, 1.5, 1.0, 3.0)))
-    if mode not in ("linear", "bilinear", "bicubic"):
+    if mode not in ("linear", "bilinear", "bicubic", "trilinear"):
         draw.omit("align_corners")
 
 
 def check_interpolate(env):
     found, mode, size, scale = env["input"], env["mode"], env["size"], env["scale_factor"]
     count = found.rank - 2
-    allowed = {"linear": (1,), "bilinear": (2,), "bicubic": (2,)}.get(mode, (1, 2, 3))
+    allowed = {"linear": (1,), "bilinear": (2,), "bicubic": (2,), "trilinear": (3,)}.get(mode, (1, 2, 3))
     if count not in allowed:
         return f"mode {mode} resizes other dims"
     if (size is None) == (scale is None):
         return "either size or scale_factor"
-    if env["align_corners"] is not None and mode not in ("linear", "bilinear", "bicubic"):
+    if env["align_corners"] is not None and mode not in ("linear", "bilinear", "bicubic", "trilinear"):
         return "align_corners is for linear modes"
     if 0 in found.shape:
         return "an empty tensor"
