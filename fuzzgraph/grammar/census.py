@@ -16,11 +16,12 @@ from ..resources import data_dir
 from ..rng import Streams
 from ..toml import read_toml
 from .check import types_of
+from .model import AttributeSpec
 from .rule import Rule, RuleBook
 from .source import FreshSource
 
 # Dtypes, ranks and attributes choose among kernels; after so many samples of a rule few new ones appear.
-SAMPLES = 40
+SAMPLES = 16
 # Where torch has one operator under several names.
 _HOMES = ("Tensor.", "nn.functional.", "special.")
 # Packets of a module of torch's have its name before theirs, with an underscore.
@@ -103,7 +104,9 @@ def dispatched(rule: Rule, infer: Dispatching) -> Iterator[str]:
         resolve(rule.op)
     except FuzzgraphError:  # this torch lacks it
         return
-    for index in range(SAMPLES):
+    # Among many modes each takes more samples to be seen.
+    modes = max((len(s.values) for p in rule.params for s in p.specs if isinstance(s, AttributeSpec)), default=0)
+    for index in range(SAMPLES if modes < 4 else 4 * SAMPLES):
         draft = rule.sample(FreshSource(), Streams(0).stream("grammar gaps", rule.op, index))
         if draft is not None:
             args, kwargs, values = types_of(draft)
