@@ -11,4 +11,4 @@ class FormatString(Plain):
 
     def write(self, block: Block) -> list[str]:
         word = block.fresh("word")
-        return [f'{word} = f"{{3:02d}}-{{"x" * 2}}"', f'if {word} == "03-xx":', *indented(block.lines)]
+        return [f'{word} = f"{{3:02d}}-{{\'x\' * 2}}"', f'if {word} == "03-xx":', *indented(block.lines)]
