@@ -20,6 +20,11 @@ def per_dim(rng, count, low, high, options=None):
     return pick() if rng.random() < 0.6 else tuple(pick() for _ in range(count))
 
 
+def batch_of(rng):
+    """The dim before the channels, or none."""
+    return (rng.choice((1, 2)),) if rng.random() < 0.8 else ()
+
+
 def maybe(draw, name, value):
     """Give an optional parameter this value, at times."""
     if draw.rng.random() < 0.5:
@@ -38,12 +43,12 @@ def conv(draw):
     groups = rng.choice((1, 1, 1, 2, 3))
     inner, outer = rng.choice((1, 2, 3)), rng.choice((1, 2, 4))
     transposed = "output_padding" in draw.rule.param
-    kernel = tuple(rng.choice((1, 1, 2, 3, 5)) for _ in range(count))
+    kernel = tuple(rng.choice((1, 1, 2, 3, 5) if count < 3 else (1, 2, 3)) for _ in range(count))
     stride = per_dim(rng, count, 1, 3)
     padding = per_dim(rng, count, 0, 2)
     dilation = per_dim(rng, count, 1, 2)
     need = [d * (k - 1) + 1 for d, k in zip(spread(dilation, count), kernel)]
-    sizes = tuple(max(n, 1) + rng.choice((0, 1, 2, 5, 12)) for n in need)
+    sizes = tuple(max(n, 1) + rng.choice((0, 1, 2, 5, 12) if count < 3 else (0, 1, 3)) for n in need)
     batch = (rng.choice((1, 2, 3)),) if rng.random() < 0.85 else ()
     draw.tensor("input", shape=(*batch, inner * groups, *sizes))
     first, second = (inner * groups, outer) if transposed else (outer * groups, inner)
@@ -129,9 +134,8 @@ def pool(draw):
     rng = draw.rng
     count = spatial(draw.rule)
     kernel = per_dim(rng, count, 1, 3)
-    sizes = tuple(k + rng.choice((0, 1, 2, 5, 14)) for k in spread(kernel, count))
-    batch = (rng.choice((1, 2)),) if rng.random() < 0.8 else ()
-    draw.tensor("input", shape=(*batch, rng.choice((1, 2, 3)), *sizes))
+    sizes = tuple(k + rng.choice((0, 1, 2, 5, 14) if count < 3 else (0, 1, 2, 4)) for k in spread(kernel, count))
+    draw.tensor("input", shape=(*batch_of(rng), rng.choice((1, 2, 3)), *sizes))
     draw.set("kernel_size", kernel)
     half = [k // 2 for k in spread(kernel, count)]
     if "stride" in draw.rule.param:
@@ -196,19 +200,54 @@ def check_max_pool2d(env):
     return check_pool(dict(env, spatial=2))
 
 
+def max_pool3d(draw):
+    pool(draw)
+
+
+def check_max_pool3d(env):
+    return check_pool(dict(env, spatial=3))
+
+
 def adaptive(draw):
     rng = draw.rng
     count = spatial(draw.rule)
-    batch = (rng.choice((1, 2)),) if rng.random() < 0.8 else ()
-    draw.tensor(
-        "input", shape=ShapeWant((*batch, rng.choice((1, 2, 3)), *(rng.choice((1, 3, 5, 8, 17)) for _ in range(count))))
-    )
+    lengths = (1, 3, 5, 8, 17) if count < 3 else (1, 3, 5, 8)
+    shape = (*batch_of(rng), rng.choice((1, 2, 3)), *(rng.choice(lengths) for _ in range(count)))
+    draw.tensor("input", shape=ShapeWant(shape))
     draw.set("output_size", per_dim(rng, count, 1, 6))
 
 
 def check_adaptive(env):
     size = env["output_size"]
     return None if min(spread(size, 1)) > 0 and 0 not in env["input"].shape else "an empty pool"
+
+
+def fractional(draw):
+    rng, count = draw.rng, spatial(draw.rule)
+    kernel, output = rng.randint(1, 3), rng.randint(1, 4)
+    sizes = tuple(output + kernel - 1 + (count == 3) + rng.choice((0, 1, 4)) for _ in range(count))
+    draw.tensor("input", shape=(*batch_of(rng), rng.choice((1, 2)), *sizes))
+    draw.set("kernel_size", kernel)
+    draw.set("output_size", output)
+
+
+fractional2d = fractional3d = fractional
+
+
+def check_fractional2d(env):
+    return fractional_problem(env, 2)
+
+
+def check_fractional3d(env):
+    return fractional_problem(env, 3)
+
+
+def fractional_problem(env, count):
+    if 0 in env["input"].shape:
+        return "an empty pool"
+    # The pool over three dims needs one element more.
+    reach = env["output_size"] + env["kernel_size"] - 1 + (count == 3)
+    return None if min(env["input"].shape[-count:]) >= reach else "the kernels are larger than the input"
 
 
 # ---- padding
@@ -335,3 +374,43 @@ def grid_sample(draw):
 
 
 __all__ = ["NoValue"]
+
+
+# ---- the way back
+
+
+def fold(draw):
+    rng = draw.rng
+    kernel, stride, dilation, padding = per_dim(rng, 2, 1, 3), per_dim(rng, 2, 1, 2), rng.randint(1, 2), 0
+    output = tuple(dilation * (k - 1) + 1 + rng.choice((0, 1, 3)) for k in spread(kernel, 2))
+    if rng.random() < 0.4:
+        padding = 1
+    count = 1
+    for n in blocks(output, kernel, dilation, padding, stride):
+        count *= n
+    rows = rng.choice((1, 2)) * spread(kernel, 2)[0] * spread(kernel, 2)[1]
+    draw.tensor("input", shape=(*batch_of(rng), rows, count))
+    for name, value in (("output_size", output), ("kernel_size", kernel), ("dilation", dilation)):
+        draw.set(name, value)
+    draw.set("padding", padding)
+    draw.set("stride", stride)
+
+
+def blocks(output, kernel, dilation, padding, stride):
+    values = zip(output, *(spread(v, 2) for v in (kernel, dilation, padding, stride)))
+    return [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in values]
+
+
+def check_fold(env):
+    found = env["input"]
+    kernel = spread(env["kernel_size"], 2)
+    if 0 in found.shape or found.shape[-2] % (kernel[0] * kernel[1]):
+        return "rows are channels by window"
+    counts = blocks(env["output_size"], kernel, env["dilation"], env["padding"], env["stride"])
+    fits = min(counts) > 0 and counts[0] * counts[1] == found.shape[-1]
+    return None if fits else "another number of windows"
+
+
+def affine_grid(draw):
+    size = draw.param("size")
+    draw.tensor("theta", shape=(size[0], 2, 3))
