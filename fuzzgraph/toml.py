@@ -1,7 +1,8 @@
-"""Reads TOML files that people write."""
+"""Reads TOML files that people write, and writes lines that they read."""
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -25,3 +26,12 @@ def read_toml(path: Path, hint: str = "") -> dict[str, Any]:
         raise UsageError(f"not a TOML file: {error}", where=str(path)) from error
     except RecursionError:
         raise UsageError("not a TOML file: nested too deeply", where=str(path)) from None
+
+
+def toml_line(key: str, value: Any) -> str:
+    """`key = value` for a string, number, truth value, or a list of these.
+
+    JSON's are TOML's too, except that TOML wants characters as they are (it knows no surrogate pairs, which JSON's
+    escapes make of some), but for DEL.
+    """
+    return f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")

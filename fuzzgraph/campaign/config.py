@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -60,14 +59,11 @@ class Config:
         return ", ".join(parts) or "no limit"
 
     def to_toml(self) -> str:
-        """One `key = value` line a field. JSON's strings, numbers, arrays and booleans are TOML's too."""
+        """One `key = value` line a field."""
         lines = ["# The options that this campaign ran with; `fuzzgraph fuzz --config FILE` takes such a file."]
         for field in fields(self):
             value = getattr(self, field.name)
-            value = list(value) if isinstance(value, tuple) else value
-            # As they are: TOML knows no surrogate pairs, which JSON's escapes of what is beyond \uFFFF are.
-            text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-            lines.append(f"{field.name} = {text}")
+            lines.append(toml.toml_line(field.name, list(value) if isinstance(value, tuple) else value))
         return "\n".join(lines) + "\n"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,8 @@ from fuzzgraph.corpus.tree import write_whole
 from fuzzgraph.errors import UsageError
 from fuzzgraph.ir.hash import content_hash
 from fuzzgraph.ir.text import format, parse_file
+from fuzzgraph.minimize.deflake import NOT_CONFIRMED, STABLE
+from fuzzgraph.toml import toml_line
 
 from .record import Finding
 from .regression import label
@@ -21,7 +22,7 @@ def worth_keeping(findings: Sequence[Finding]) -> list[Finding]:
     """Those that are triaged and stable, each group's first, without known issues."""
     return [
         f for f in findings
-        if f.triage.get("deflake", {}).get("verdict") == "stable" and "signature" in f.triage
+        if f.triage.get("deflake", {}).get("verdict") == STABLE and "signature" in f.triage
         and "problem" not in f.triage and not f.triage.get("known") and f.triage.get("group", f.id) == f.id
         and not f.preload
     ]  # fmt: skip
@@ -35,7 +36,7 @@ def keep(finding: Finding, folder: Path) -> Path | None:
     """
     if "signature" not in finding.triage or "problem" in finding.triage:
         raise UsageError("cannot be kept: it is not triaged", where=finding.id)
-    if finding.triage["deflake"]["verdict"] == "not confirmed":
+    if finding.triage["deflake"]["verdict"] == NOT_CONFIRMED:
         raise UsageError("cannot be kept: it did not come again", where=finding.id)
     if finding.preload:
         raise UsageError("cannot be kept: it shows only under a preload", where=finding.id)
@@ -51,7 +52,7 @@ def keep(finding: Finding, folder: Path) -> Path | None:
 
 
 def description(finding: Finding) -> str:
-    """The TOML beside the program. JSON's strings are TOML's, too."""
+    """The TOML beside the program."""
     release = Version(Version(finding.triage["torch"]).base_version)
     head = {"title": finding.triage["title"]}
     if finding.triage.get("known"):
@@ -59,8 +60,5 @@ def description(finding: Finding) -> str:
     expect = {
         "torch": f">={release.major}.{release.minor}", "target": finding.target, "verdict": label(finding.failure),
     }  # fmt: skip
-    return f"{_lines(head)}\n[[expect]]\n{_lines(expect)}"
-
-
-def _lines(table: dict[str, str]) -> str:
-    return "".join(f"{k} = {json.dumps(v, ensure_ascii=False)}\n" for k, v in table.items()).replace("\x7f", "\\u007f")
+    lines = [toml_line(*item) for item in head.items()]
+    return "\n".join([*lines, "", "[[expect]]", *(toml_line(*item) for item in expect.items()), ""])
