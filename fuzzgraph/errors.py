@@ -17,8 +17,12 @@ class FuzzgraphError(Exception):
         self.message, self.where, self.hint = message, where, hint
 
     def __str__(self) -> str:
-        text = f"{self.where}: {self.message}" if self.where else self.message
-        return f"{text} ({self.hint})" if self.hint else text
+        return f"{self.where}: {self.said}" if self.where else self.said
+
+    @property
+    def said(self) -> str:
+        """What is wrong and how to mend it, for where the place is known."""
+        return f"{self.message} ({self.hint})" if self.hint else self.message
 
 
 class UsageError(FuzzgraphError):

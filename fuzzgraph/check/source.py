@@ -88,7 +88,7 @@ def read(text: str, path: str) -> Checked:
         raise UsageError(f"no Python: {error}", where=path) from error
     except (RecursionError, MemoryError):  # the second is what Python's parser says
         raise UsageError("nested too deeply", where=path) from None
-    facts = {**FACTS, **literals(tree)}
+    facts = {**FACTS, **{name: value for name, value in constants(tree).items() if name in FACTS}}
     full = str(Path(path).resolve())
     if form != SCRIPT:
         return Checked(full, form, text, text.rstrip() + "\n\n\n" + adapter(form), facts)
@@ -133,13 +133,13 @@ def bound(body: list[ast.stmt]) -> Iterator[str]:
                 yield from bound(handler.body)
 
 
-def literals(tree: ast.Module) -> dict[str, Any]:
-    """Those of FACTS that the file sets to a constant."""
+def constants(tree: ast.Module) -> dict[str, Any]:
+    """Names that the file sets to a constant, with it."""
     found = {}
     for statement in tree.body:
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
             for target in statement.targets:
-                if isinstance(target, ast.Name) and target.id in FACTS:
+                if isinstance(target, ast.Name):
                     found[target.id] = statement.value.value
     return found
 

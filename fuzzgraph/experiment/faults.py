@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 
 from fuzzgraph import oracles
+from fuzzgraph.check.source import constants, text_of
 from fuzzgraph.corpus.tree import write_whole
 from fuzzgraph.errors import FuzzgraphError, UsageError
 from fuzzgraph.execution.protocol import Failure, Outcome
@@ -173,14 +174,9 @@ def component(fault: Path) -> str:
     """The file of torch that a fault says it is planted in: its constant COMPONENT, "" where it has none. Raises
     UsageError where it is no Python file."""
     try:
-        tree = ast.parse(fault.read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError) as error:
+        return str(constants(ast.parse(text_of(fault))).get("COMPONENT", ""))
+    except (SyntaxError, ValueError) as error:
         raise UsageError(f"no Python file: {error}", where=str(fault)) from error
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            if any(isinstance(name, ast.Name) and name.id == "COMPONENT" for name in node.targets):
-                return str(node.value.value)
-    return ""
 
 
 def expected_rung(component: str) -> str:

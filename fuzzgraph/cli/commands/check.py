@@ -84,6 +84,5 @@ def loaded(files: Sequence[str]) -> list[tuple[str, Checked | Verdict]]:
         except UsageError as error:
             if len(files) == 1:
                 raise
-            line = f"{error.message} ({error.hint})" if error.hint else error.message
-            found.append((file, Verdict(file, INVALID, sentence(line))))
+            found.append((file, Verdict(file, INVALID, sentence(error.said))))
     return found
