@@ -32,17 +32,18 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
         text = f"eager raises {expected.__name__}: {str(reference.error)[:500]}"
         return [Failure("missed_error", "missed", "run", f"{expected.__name__} is not raised", text)]
     # The compiler wraps what an operator raised on fake tensors; what it quotes or chains counts.
-    if plan.get("exact") and type(subject.error) is expected:
+    exact = bool(plan.get("exact"))
+    if exact and type(subject.error) is expected:
         return []
-    chain = [] if plan.get("exact") else cause_chain(subject.error)
+    chain = [] if exact else cause_chain(subject.error)
     if any(isinstance(e, expected) for e in chain):
         return []
     if any(f"{expected.__name__}(" in str(e) for e in chain):
         return []
     d = describe(subject.error)
-    if chain and d.exc_type == expected.__name__:  # a lowering's, which is quoted only
+    if not exact and d.exc_type == expected.__name__:  # a lowering's, which is quoted only
         return []
-    became = type(subject.error).__name__ if plan.get("exact") else d.exc_type
+    became = type(subject.error).__name__ if exact else d.exc_type
     detail = f"eager raises {expected.__name__}: {str(reference.error)[:300]}; compiled: {became}: {d.text[:500]}"
     message = f"{expected.__name__} became {became}"
     return [Failure("missed_error", "error_type", d.stage, message, detail, d.frames, d.exc_type, d.causes)]

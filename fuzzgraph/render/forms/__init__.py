@@ -47,9 +47,9 @@ class Block:
 
     def body(self, end: str = "return", first: Iterable[str] = ()) -> list[str]:
         """The statements as a function's body: it declares what it binds outside, does `first`, and ends with the
-        results."""
+        results, unless `end` is empty."""
         declared = [f"global {g}" for g in self.globals] + [f"nonlocal {r}" for r in self.rebinds]
-        return [*declared, *first, *self.lines, *([f"{end} {self.returned}"] if self.results else [])]
+        return [*declared, *first, *self.lines, *([f"{end} {self.returned}"] if self.results and end else [])]
 
     def bind(self, value: str) -> str:
         """A statement that binds the results to `value`, an expression that gives them as `body` does."""

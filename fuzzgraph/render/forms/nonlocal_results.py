@@ -13,5 +13,4 @@ class NonlocalResults(Plain):
         name, results = block.fresh("inner"), block.returned
         declared = [f"nonlocal {results}"] if results else []
         before = [f"{' = '.join(block.results)} = None"] if results else []
-        body = [*block.body()[: -1 if results else None]]
-        return [*before, f"def {name}():", *indented([*declared, *body]), f"{name}()"]
+        return [*before, f"def {name}():", *indented([*declared, *block.body(end="")]), f"{name}()"]
