@@ -3,9 +3,9 @@
 `python -m fuzzgraph.harness.infer_server --in FD --out FD`
 
 It reads {"id", "mode": "fake" | "eager", "items": [[op, args, kwargs, values], ...]}, packed as fuzzgraph.ir.wire does,
-and writes {"id", "results": [[type, error, alias_of], ...], "cpu"}. `values` are by flat operand index: [kind, params,
-seed]. Mode "dispatch" runs on FakeTensors and gives the operators that were dispatched in place of `alias_of`; mode
-"catalog" has one result, what the compiler knows.
+and writes {"id", "results": [[type, error, alias_of, called], ...], "cpu"}. `values` are by flat operand index: [kind,
+params, seed]. Mode "dispatch" runs on FakeTensors and gives the operators that were dispatched in place of `alias_of`;
+mode "catalog" has one result, what the compiler knows.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..execution.protocol import read_frame, write_frame
+from ..ir import nested
 from ..torch_compat import imported_torch
 from . import catalog, limits
 
@@ -41,6 +42,8 @@ def main(argv: list[str]) -> int:
     import torch
 
     torch.set_num_threads(1)
+    # Outside of compiled code, operators such as cond compile the functions that they get. Nothing is compiled here.
+    torch.compile = lambda function=None, **_: function
     server = Server()
     server.warm_up()
     write_frame(args.sink, {"id": -1, **imported_torch()})
@@ -84,12 +87,12 @@ class Server:
     def dispatched(self, item: list[Any]) -> list[Any]:
         """[packed type or None, error or None, names of what a call on FakeTensors dispatches]"""
         names: set[str] = set()
-        found, error, _ = self.one("fake", item, catalog.recorder(names))
-        return [found, error, sorted(names)]
+        found, error, *_ = self.one("fake", item, catalog.recorder(names))
+        return [found, error, sorted(names), []]
 
     def one(self, mode: str, item: list[Any], around: Any = None) -> list[Any]:
-        """[packed type or None, error or None, alias_of]. `around`: what to be in while the call and its backward
-        run."""
+        """[packed type or None, error or None, alias_of, called]. `around`: what to be in while the call and its
+        backward run."""
         import torch
 
         op, args, kwargs, values = item
@@ -98,6 +101,8 @@ class Server:
             operands = Operands(self, mode, {int(k): v for k, v in (values or {}).items()})
             args = self.wire.unpack_value(args)
             kwargs = self.wire.unpack_value(kwargs)
+            if nested.has_code((args, kwargs)):
+                return self.nested(function, args, kwargs, operands)
             with operands.world(), torch.enable_grad():
                 args, kwargs = operands.make(args), operands.make(kwargs)
                 found: list[int | None] = []
@@ -105,10 +110,33 @@ class Server:
                     result = function(*args, **kwargs)
                     described = self.wire.pack_type(self.describe(result, operands, found))
                     try_backward(result)
-            return [described, None, found]
+            return [described, None, found, []]
         except Exception as e:
             first = str(e).strip().split("\n", 1)[0][:ERROR]
-            return [None, f"{type(e).__name__}: {first}", []]
+            return [None, f"{type(e).__name__}: {first}", [], []]
+
+    def nested(self, function: Any, args: Any, kwargs: Any, operands: Operands) -> list[Any]:
+        """As `one`, for an operator that calls functions. It runs without autograd, which such operators trace with
+        several seconds of imports; a float result of operands that require grad requires grad."""
+        import torch
+
+        with operands.world(nested=True), torch.no_grad():
+            args, kwargs = operands.make(args), operands.make(kwargs)
+            found: list[int | None] = []
+            kind = self.describe(function(*args, **kwargs), operands, found)
+        called = [[self.wire.pack_type(t) for t in f.called or ()] for f in operands.functions]
+        return [self.wire.pack_type(nested.with_grad(kind) if operands.grad else kind), None, found, called]
+
+    def shapes(self, values: tuple[Any, ...]) -> list[Any]:
+        """The types of operands inside a transform, where strides and storage may not be asked for."""
+        import torch
+
+        t = self.types
+        return [
+            t.tensor(t.FROM_TORCH[v.dtype], tuple(map(int, v.shape))) if isinstance(v, torch.Tensor)
+            else self.describe(v, Operands(self, "fake", {}), [])
+            for v in values
+        ]  # fmt: skip
 
     def describe(self, value: Any, operands: Operands, found: list[int | None]) -> Any:
         """The value's Type; the operand that each of its tensors shares storage with is appended to `found`."""
@@ -158,20 +186,28 @@ class Operands:
     def __init__(self, server: Server, mode: str, values: dict[int, Any]) -> None:
         self.server, self.mode, self.values = server, mode, values
         self.tensors: list[Any] = []
+        self.functions: list[Any] = []
+        self.grad = False  # whether any of them is to require grad
         self.roots: dict[str, Any] = {}
 
-    def world(self) -> Any:
-        """What to be in while the call runs: a FakeTensorMode of its own, or the real world."""
+    def world(self, nested: bool = False) -> Any:
+        """What to be in while the call runs: a FakeTensorMode of its own, or the real world. `nested`: loops yield
+        sizes that are not known."""
         if self.mode == "eager":
             return contextlib.nullcontext()
         from torch._subclasses.fake_tensor import FakeTensorMode
 
-        return FakeTensorMode()
+        if not nested:
+            return FakeTensorMode()
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+        return FakeTensorMode(shape_env=ShapeEnv())
 
     def make(self, value: Any) -> Any:
         """The arguments with a tensor or a sample in the place of each type."""
         t = self.server.types
         if isinstance(value, t.TensorType):
+            self.grad = self.grad or value.requires_grad
             self.tensors.append(self._tensor(value, len(self.tensors)))
             return self.tensors[-1]
         if isinstance(value, t.ScalarType):
@@ -180,6 +216,9 @@ class Operands:
             return (list if value.kind == "list" else tuple)(self.make(v) for v in value.items)
         if isinstance(value, t.NoneType):
             return None
+        if isinstance(value, t.FunctionType):
+            self.functions.append(nested.Runnable(value.code, self.server.shapes))
+            return self.functions[-1]
         if isinstance(value, t.AnyType):
             raise TypeError("an operand is opaque")
         if isinstance(value, tuple | list):

@@ -17,6 +17,7 @@ import msgpack
 from ..errors import EnvironmentProblem
 from ..ir import wire
 from ..ir.infer import Inferred
+from ..ir.nested import has_code
 from ..ir.types import SequenceType, TensorType
 from ..ir.values import Values
 from .process import HarnessProcess
@@ -25,6 +26,7 @@ from .process import HarnessProcess
 START_SECONDS = 120.0
 # A FakeTensor call takes about a millisecond; what takes this long hangs.
 REQUEST_SECONDS = 10.0
+NESTED_SECONDS = 60.0
 # About 1 kB each. Mutants of one corpus repeat most of their calls.
 CACHED = 50_000
 
@@ -141,11 +143,13 @@ class InferClient:
         except OSError:
             self._stop()
             return "Died: the inference process was gone"
-        reply = self._reply(process, self.timeout)
+        # The first operator that calls functions imports for some seconds.
+        timeout = max(self.timeout, NESTED_SECONDS) if any(map(has_code, items)) else self.timeout
+        reply = self._reply(process, timeout)
         if reply is None or isinstance(reply, str):
             self._stop()
             self.restarts += 1
-            return reply or f"Timeout: no answer in {self.timeout:g} s"
+            return reply or f"Timeout: no answer in {timeout:g} s"
         self._live_cpu = reply["cpu"]
         results: list[Any] = reply["results"]
         return results
@@ -209,5 +213,6 @@ def _anonymous(value: Any, names: dict[str, str]) -> Any:
 
 
 def _unpack(result: list[Any]) -> Inferred:
-    kind, error, alias_of = result
-    return Inferred(None if kind is None else wire.unpack_type(kind), error, tuple(alias_of))
+    kind, error, alias_of, called = result
+    on = tuple(tuple(wire.unpack_type(t) for t in types) for types in called)
+    return Inferred(None if kind is None else wire.unpack_type(kind), error, tuple(alias_of), on)

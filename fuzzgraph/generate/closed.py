@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from ..grammar.model import Frame
 from ..grammar.rule import Rule
 from ..grammar.wants import Want
 from ..ir.types import TensorType, tensor
@@ -24,6 +25,9 @@ class _Alike:
             return None
         kind = tensor(self.dtype, SHAPE if want.shape.fits(SHAPE) else want.shape.draw(rng))
         return (kind, kind) if want.problem(kind) is None else None
+
+    def function(self, frame: Frame, rng: Random) -> None:
+        return None
 
 
 def keeps(rule: Rule, dtype: str) -> bool:

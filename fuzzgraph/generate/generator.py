@@ -8,7 +8,7 @@ from random import Random
 import torch.fx as fx
 
 from ..errors import FuzzgraphError
-from ..grammar.rule import Rule, RuleBook
+from ..grammar.rule import Rule, RuleBook, calls
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.infer import Inference
 from ..ir.program import Program, type_of
@@ -18,8 +18,8 @@ from ..render.forms import Form, load_forms
 from .adapt import Adapters
 from .closed import keeps
 from .domains import Knowledge, written_nodes
-from .hazards import hazard
-from .options import draw_options
+from .hazards import IMPURE, hazard
+from .options import draw_options, set_needs
 from .pool import ProgramSource
 from .profile import Profile, pick
 from .script import draw_calls, draw_region, draw_result, first_call
@@ -64,6 +64,7 @@ class Generator:
         b.options = draw_options(rng, self.profile)
         f = b.function("f")
         source = ProgramSource(self.book, b, f, self.profile, self.adapters, grad=b.options.grad)
+        source.grow = self.grow
         source.fused = rng.random() < self.profile.fused
         if source.fused:
             source.theme = pick(self.profile.fused_themes, rng)
@@ -85,6 +86,7 @@ class Generator:
         # A second call meets what the first one wrote, so that what was in range may no longer be.
         if rng.random() < self.profile.calls and not self._doubts(b):
             draw_calls(b, f, first_call(f), self.fits, rng)
+        set_needs(self.book, b)
         try:
             program = b.build()
         except Rejected:
@@ -126,6 +128,16 @@ class Generator:
                 node = self.add(self.rule(rng, source.theme, source.fused), b, f, source, rng)
             if node is not None:
                 return node
+        return None
+
+    def grow(self, source: ProgramSource, rng: Random) -> fx.Node | None:
+        """Add one call to a function that an operator is to call."""
+        for _ in range(RULE_TRIES):
+            rule = self.rule(rng, source.theme, source.fused)
+            if not rule.tags & IMPURE and not any(map(calls, rule.params)):
+                node = self.add(rule, source.b, source.f, source, rng)
+                if node is not None and not written_nodes(self.book, node):
+                    return node
         return None
 
     def _last_view(self, f: FunctionBuilder) -> fx.Node | None:

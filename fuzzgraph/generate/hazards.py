@@ -12,7 +12,8 @@ import torch.fx as fx
 
 from ..grammar.rule import RuleBook
 from ..ir.builder import Builder, FunctionBuilder
-from ..ir.program import root_of, type_of
+from ..ir.nested import called_by_operators
+from ..ir.program import op_of, root_of, type_of
 from ..ir.types import FROM_TORCH, SequenceType, TensorType
 from ..ir.typing import operands
 from .adapt import Adapters
@@ -23,7 +24,27 @@ HALVES = frozenset({"f16", "bf16"})
 
 def hazard(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
     """Why the program may fail in eager although its calls are valid; None where it surely does not."""
-    return mixed_halves(b) or _unsafe_write(book, adapters, b)
+    return mixed_halves(b) or impure(book, b) or _unsafe_write(book, adapters, b)
+
+
+# What a function must not hold that an operator calls: torch documents that these refuse such functions, or calls it
+# as often as it likes.
+IMPURE = frozenset({"random", "uninitialized", "nondeterministic", "inplace"})
+
+
+def impure(book: RuleBook, b: Builder) -> str | None:
+    """Operators that call functions want them without effects, and with results that are no views of operands."""
+    called = called_by_operators(n for f in b.functions.values() for n in f.body)
+    for f in (b.functions[name] for name in sorted(called)):
+        for node in f.body:
+            rule = book.rules.get(op_of(node))
+            if (rule is not None and rule.tags & IMPURE) or written_nodes(book, node):
+                return f"{f.name} is called by an operator, and {node.name} has effects"
+        own = {n.name for n in f.body}
+        roots = [root_of(n) for n in operands(f.result) if isinstance(type_of(n), TensorType)]
+        if len(set(roots)) < len(roots) or not own.issuperset(roots):
+            return f"{f.name} is called by an operator, and returns a view of what it is given, or one storage twice"
+    return None
 
 
 def mixed_halves(b: Builder) -> str | None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from ..grammar.rule import RuleBook
+from ..ir.builder import Builder
 from ..ir.program import RunOptions
 from .profile import Profile, pick
 
@@ -95,6 +97,14 @@ NEEDS_NO_GRAD = frozenset({"inductor.freezing"})
 DYNAMIC = ((None, 55), (True, 35), (False, 10))
 MODES = ((None, 94.0), ("default", 3.0), ("max-autotune-no-cudagraphs", 0.5), ("reduce-overhead", 1.0))
 AUTOCAST = ((None, 90), ("bf16", 8), ("f16", 2))
+
+
+def set_needs(book: RuleBook, b: Builder) -> None:
+    """Add the settings that the program's operators need. A mode goes, if there is one: torch takes one of them."""
+    rules = (book.rules.get(str(n.meta["op"])) for f in b.functions.values() for n in f.body)
+    needs = {key: value for rule in rules if rule is not None for key, value in rule.needs}
+    if needs.items() - dict(b.options.config).items():
+        b.set_options(mode=None, config=tuple(sorted({**dict(b.options.config), **needs}.items())))
 
 
 def draw_config(rng: Random, grad: bool = False) -> tuple[tuple[str, Any], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -9,18 +10,20 @@ from typing import Any
 import torch.fx as fx
 from torch.fx.node import map_arg
 
+from ..grammar.model import Frame
 from ..grammar.rule import RuleBook
-from ..grammar.wants import Want
-from ..ir.builder import Builder, FunctionBuilder
+from ..grammar.source import Inside
+from ..grammar.wants import ShapeWant, Want
+from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.program import InputSpec, root_of, type_of
-from ..ir.types import DTYPES, TensorType, tensor
+from ..ir.types import DTYPES, TensorType, Type, tensor
 from .adapt import Adapters
 from .domains import Knowledge, drawn_from
 from .fit import Fitter
 from .hazards import flow_at
 from .inputs import draw_dtype, draw_type, draw_values, view_into
 from .layout import draw_shape
-from .profile import Profile
+from .profile import Profile, pick
 
 # Draws of a fresh operand before its want is given up.
 DRAWS = 16
@@ -32,6 +35,9 @@ THEME_SHARE = 0.9
 # Of the fresh operands of a fused program, those that have a shape that is there.
 FUSED_SHAPES = 0.9
 GRAD_SHARE = 0.75
+# Operators in a function that an operator calls, and tensors that it returns if it may return any.
+NESTED_OPERATORS = ((1, 4), (2, 4), (3, 2), (5, 1))
+NESTED_RESULTS = 3
 DYNAMIC_SHARE = 0.06
 
 
@@ -59,6 +65,9 @@ class ProgramSource:
         self._taken: set[fx.Node] = set()
         self._nodes_before: set[fx.Node] = set(f.nodes)
         self._inputs_before = len(b.inputs), len(b.constants)
+        self._functions_before = set(b.functions)
+        # Adds a call to a function that an operator is to call; without it there are no such functions.
+        self.grow: Callable[[ProgramSource, Random], fx.Node | None] | None = None
 
     # --- attempts
 
@@ -66,6 +75,7 @@ class ProgramSource:
         """Start an attempt: what is there now stays."""
         self._nodes_before = set(self.f.nodes)
         self._inputs_before = len(self.b.inputs), len(self.b.constants)
+        self._functions_before = set(self.b.functions)
         self._taken.clear()
 
     def settle(self, used: Any = ()) -> None:
@@ -79,6 +89,8 @@ class ProgramSource:
         names = set(self.f.names)
         for group, start in zip((self.b.inputs, self.b.constants), self._inputs_before, strict=True):
             group[start:] = [s for s in group[start:] if s.name in names or any(o.view_of == s.name for o in group)]
+        for name in set(self.b.functions) - self._functions_before - names:
+            del self.b.functions[name]
 
     # --- the interface to the grammar
 
@@ -99,6 +111,52 @@ class ProgramSource:
             return None
         self._taken.add(node)
         return node, type_of(node)  # type: ignore[return-value]
+
+    def function(self, frame: Frame, rng: Random) -> fx.Node | None:
+        """A small function of the program, as an operand."""
+        if self.grow is None:
+            return None
+        f = self.b.function(self.b.fresh_name("g"), [(self.b.fresh_name("p"), t) for t in frame.params])
+        source = ProgramSource(self.know.book, self.b, f, self.profile, self.adapters, fresh_inputs=False)
+        source.theme = self.theme
+        for _ in range(pick(NESTED_OPERATORS, rng)):
+            self.grow(source, rng)
+        inside = Inside(self.b, f)
+        wanted = frame.results
+        if wanted is None:
+            made = tuple(type_of(n) for n in f.body if not n.users)
+            wanted = _dense(made)[:NESTED_RESULTS] or _dense(frame.params[:1])
+        results: list[fx.Node] = []
+        for kind in wanted:
+            node = source.owned(kind, rng)
+            if node is None or root_of(node) in map(root_of, results):
+                node = frame.plain(inside, kind)
+            results.append(node)
+        try:
+            f.returns(frame.finish(inside, f.placeholders, results))
+        except Rejected:
+            del self.b.functions[f.name]
+            return None
+        f.prune()
+        return self.f.read(f.name)
+
+    def owned(self, kind: TensorType, rng: Random) -> fx.Node | None:
+        """A value of exactly this type, in memory of its own, computed here if possible; None where there is none."""
+        grown = [n for n in self.f.body if isinstance(type_of(n), TensorType)]
+        self.prefer = rng.choice(grown) if grown else None
+        self._taken.clear()
+        want = Want(frozenset({kind.dtype}), ShapeWant(head=kind.shape))
+        found = self.tensor(want, rng)
+        if found is None:
+            return None
+        node = found[0]
+        if root_of(node) != node.name or node.op != "call_function" or type_of(node).stride != kind.stride:  # type: ignore[union-attr]
+            copied = self.adapters.apply("copy", self.f, rng, None, x=node)
+            node = node if copied is None else copied
+        made = type_of(node)
+        owned = node.op == "call_function" and root_of(node) == node.name
+        same = isinstance(made, TensorType) and (made.stride, made.offset) == (kind.stride, kind.offset)
+        return node if owned and same else None
 
     def _asks_preferred(self, want: Want) -> bool:
         """Whether this operand is the one to be `prefer`: the first, or the first that is written."""
@@ -276,6 +334,10 @@ class ProgramSource:
                 if want.shape.fits(shape):
                     return shape
         return want.shape.draw(rng)
+
+
+def _dense(kinds: tuple[Type, ...]) -> tuple[TensorType, ...]:
+    return tuple(tensor(t.dtype, t.shape) for t in kinds if isinstance(t, TensorType))
 
 
 def _dynamic(kind: TensorType, rng: Random) -> tuple[int, ...]:

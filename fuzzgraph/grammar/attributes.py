@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ..ir.types import DTYPES, FROM_TORCH, ScalarType
+from ..ir.types import DTYPES, FROM_TORCH, FunctionType, ScalarType
 from .expressions import shape_of
 from .model import AttributeSpec, Env
 
@@ -198,6 +198,7 @@ KINDS: dict[str, Kind] = {
     "format": Kind(_accept_type("memory format", torch.memory_format), lambda args, rng: rng.choice(_FORMATS)),
     "none": Kind(lambda v, a, s: None if v is None else f"{v!r} is not None", lambda args, rng: None),
     # Only a sampler draws these, and its checker judges them.
+    "function": Kind(_accept_type("function", FunctionType), _no_draw),
     "text": Kind(_accept_type("string", str), _no_draw),
     "value": Kind(lambda v, a, s: None, _no_draw),
 }

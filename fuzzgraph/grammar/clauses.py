@@ -174,6 +174,9 @@ class RuleReader:
                 self._fail(tag, f"unknown tag {str(tag)!r}", f"one of {', '.join(sorted(TAGS))}")
             draft.tags.add(str(tag))
 
+    def _needs(self, draft: RuleDraft, node: Any) -> None:
+        draft.needs.append((self._text(node.children[0]), self._literal(node.children[1])))
+
     def _sample(self, draft: RuleDraft, node: Any) -> None:
         file, name = map(str, node.children)
         module = self._module(file, node)
@@ -340,5 +343,6 @@ _HANDLERS: dict[str, Callable[[RuleReader, RuleDraft, Any], None]] = {
     "weight": RuleReader._weight,
     "tags": RuleReader._tags,
     "sample": RuleReader._sample,
+    "needs": RuleReader._needs,
     "upstream": RuleReader._upstream,
 }

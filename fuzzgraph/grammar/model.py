@@ -6,11 +6,11 @@ draws arguments from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..ir.types import TensorType
+from ..ir.types import TensorType, Type
 from .dtypes import DTypes
 from .wants import ValueDomain, Want
 
@@ -165,8 +165,36 @@ class Draft:
     spelling: str
 
 
+class Inside(Protocol):
+    """What a frame builds a function with."""
+
+    def call(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any], kind: Type) -> Any:
+        """Add one call, of which the type is known; gives its result as an operand."""
+        ...
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What an operator asks of a function that it calls.
+
+    `params` are the types that it passes. `results` are the tensors that the source is to make of them, by calls that
+    neither write nor draw random numbers; None: at least one of any type. `plain(inside, type)` makes a tensor of a
+    type where the source has no better one. `finish(inside, params, results)` gives what the function returns, of
+    operands; results with the type that was asked for share no storage with a parameter.
+    """
+
+    params: tuple[Type, ...]
+    plain: Callable[[Inside, TensorType], Any]
+    results: tuple[TensorType, ...] | None = None
+    finish: Callable[[Inside, Sequence[Any], Sequence[Any]], Any] = lambda inside, params, results: tuple(results)
+
+
 class OperandSource(Protocol):
     """Where sampling gets operands."""
+
+    def function(self, frame: Frame, rng: Any) -> Any:
+        """A function, as an operand, that is as the frame says; None where the source can make none."""
+        ...
 
     def tensor(self, want: Want, rng: Any) -> tuple[Any, TensorType] | None:
         """An operand that fits `want`, with its type; None where it has none and can make none."""

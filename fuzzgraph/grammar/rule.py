@@ -11,6 +11,7 @@ from typing import Any
 from . import matching, sampling
 from .model import (
     Alias,
+    AttributeSpec,
     Checker,
     Condition,
     Draft,
@@ -24,6 +25,11 @@ from .model import (
 )
 from .spelling import applicable
 from .wants import ValueDomain
+
+
+def calls(param: Param) -> bool:
+    """Whether a parameter is a function, which the operator calls."""
+    return any(isinstance(s, AttributeSpec) and s.kind == "function" for s in param.specs)
 
 
 def _identity(operand: Any) -> Any:
@@ -60,6 +66,8 @@ class Rule:
     checker: Checker | None = None
     inner_domains: InnerDomains | None = None
     upstream: tuple[Upstream, ...] = ()
+    # Settings without which the compiler refuses the operator, as torch documents it.
+    needs: tuple[tuple[str, Any], ...] = ()
 
     def __repr__(self) -> str:
         return f"Rule({self.op!r}, {self.where})"

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from ..ir.types import SequenceType, TensorType
+from ..ir.types import FunctionType, SequenceType, TensorType
 from . import attributes, matching
 from .attributes import NoValue
 from .dtypes import DTypes
-from .model import AttributeSpec, Dim, Draft, Env, Expr, OperandSource, Param, TensorSpec
+from .model import AttributeSpec, Dim, Draft, Env, Expr, Frame, OperandSource, Param, TensorSpec
 from .spelling import STANDARD
 from .wants import ShapeWant, ValueDomain, Want, draw_size
 
@@ -118,6 +118,13 @@ class Sampling:
         self.operands[name] = operand
         if matching.failing(self.rule, self.env, ready_only=True) is not None:
             raise NoValue
+
+    def function(self, name: str, frame: Frame) -> None:
+        """Give a parameter a function."""
+        operand = self.source.function(frame, self.rng)
+        if operand is None:
+            raise NoValue
+        self.give(name, operand, FunctionType())
 
     def operand(self, want: Want) -> tuple[Any, TensorType]:
         """An operand for a place inside an argument, such as an index tensor; `give` it as part of that."""
@@ -300,6 +307,9 @@ class _Replay:
             return None
         return self.operands.pop(0)
 
+    def function(self, frame: Frame, rng: Any) -> None:
+        return None
+
 
 def resample_attribute(
     rule: Rule, args: tuple[Any, ...], kwargs: Mapping[str, Any], rng: Random, type_of: Callable[[Any], Any]
@@ -370,7 +380,7 @@ def _is_operand(found: Any) -> bool:
     """Whether an argument is, or holds, an operand rather than a literal."""
     if isinstance(found, (list, tuple)):
         return any(map(_is_operand, found))
-    return isinstance(found, (TensorType, SequenceType))
+    return isinstance(found, (TensorType, SequenceType, FunctionType))
 
 
 __all__ = ["NoValue", "Sampling", "draw_size", "resample_attribute", "sample"]

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
-from ..ir.types import DTYPES, TensorType, contiguous_strides
+import torch.fx as fx
+
+from ..ir.builder import Builder, FunctionBuilder
+from ..ir.nested import code_of
+from ..ir.types import DTYPES, FunctionType, TensorType, Type, contiguous_strides, tensor
 from ..ir.values import VALUE_KINDS, Values, problem
+from .model import Frame
 from .wants import Want
 
 # Narrow integers and bool are frequent: they take other paths in the compiler, and tests of it are few there.
@@ -44,6 +50,28 @@ class FreshSource:
                 values = draw_values(dtype, rng) if want.values is None else want.values.draw(dtype, rng)
                 return Fresh(found, values), found
         return None
+
+    def function(self, frame: Frame, rng: Random) -> FunctionType:
+        """A function that does the least that the frame asks for."""
+        b = Builder(None)
+        f = b.function("f", [(f"p{i}", t) for i, t in enumerate(frame.params)])
+        inside = Inside(b, f)
+        wanted = frame.results
+        if wanted is None:
+            first = next(t for t in frame.params if isinstance(t, TensorType))
+            wanted = (tensor(first.dtype, first.shape),)
+        f.returns(frame.finish(inside, f.placeholders, [frame.plain(inside, t) for t in wanted]))
+        return FunctionType(code_of(b.functions, "f"))
+
+
+class Inside:
+    """`model.Inside` over a function under construction."""
+
+    def __init__(self, b: Builder, f: FunctionBuilder) -> None:
+        self.b, self.f = b, f
+
+    def call(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any], kind: Type) -> fx.Node:
+        return self.f.op(op, args, kwargs, type=kind)
 
 
 def draw_layout(shape: tuple[int, ...], rng: Random, packed: bool) -> tuple[tuple[int, ...], int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..errors import RuleError
 from ..ir.types import DTYPES, TensorType
@@ -53,6 +54,7 @@ class RuleDraft:
     checker: Checker | None = None
     inner_domains: InnerDomains | None = None
     upstream: list[Upstream] = field(default_factory=list)
+    needs: list[tuple[str, Any]] = field(default_factory=list)
 
     @property
     def names(self) -> set[str]:
@@ -85,6 +87,7 @@ def rules_of(draft: RuleDraft, op: str, family: str, where: str) -> Iterator[Rul
         checker=draft.checker,
         inner_domains=draft.inner_domains,
         upstream=tuple(draft.upstream),
+        needs=tuple(draft.needs),
     )
     if draft.inplace is None:
         yield _with_out(base, draft)

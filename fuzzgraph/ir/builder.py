@@ -21,8 +21,9 @@ from torch.fx.immutable_collections import immutable_dict, immutable_list
 from ..errors import ProgramError
 from .function import FunctionBuilder, usable_name
 from .infer import Inference
+from .nested import operands_first
 from .program import Call, Closure, Function, InputSpec, Program, RunOptions, State
-from .types import AnyType, Type
+from .types import AnyType, FunctionType, Type
 from .typing import Check, Rejected, find_spec, structure_type
 from .values import Values
 
@@ -123,11 +124,12 @@ class Builder:
         return made
 
     def outer_type(self, name: str) -> Type:
-        """Type of what a function reads from outside by that name: a constant's tensor type, else opaque."""
+        """Type of what a function reads from outside by that name: a constant's tensor type, a function, else
+        opaque."""
         for spec in self.constants:
             if spec.name == name:
                 return spec.type.with_(alias=spec.view_of)
-        return AnyType()
+        return FunctionType() if name in self.functions else AnyType()
 
     def result_type(self, callee: Any) -> Type:
         """Type of a call of another function or closure of the program; opaque for anything else."""
@@ -146,7 +148,7 @@ class Builder:
 
         if self.stale and self.infer is not None:
             retype(self)
-        functions = tuple(f.finish() for f in self.functions.values())
+        functions = tuple(f.finish() for f in operands_first(self.functions))
         program = Program(
             tuple(self.inputs), tuple(self.constants), tuple(self.states), functions, tuple(self.closures),
             tuple(self.calls), self.options,

@@ -93,18 +93,28 @@ def torch_attribute(path: str) -> Any:
     return found
 
 
+# `vmap.of(f, x, in_dims = 1)` is `torch.vmap(f, in_dims=1)(x)`: what a transform of a function gives on operands.
+APPLIED = ".of"
+
+
+def _applied(transform: Callable[..., Any], function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
+    return transform(function, **keywords)(*operands)
+
+
 # Where an operator may be that a text names by its last word alone.
 _HOMES = ("nn.functional", "special", "linalg", "Tensor")
 
 
 @functools.cache
 def resolve(op: str) -> Callable[..., Any]:
-    """The callable behind an operator's name: a built-in, or the dotted name relative to torch.
+    """The callable behind an operator's name: a built-in, the dotted name relative to torch, or that and `.of`.
 
     Raises ProgramError where the installed torch has no such callable.
     """
     if op in BUILTINS:
         return BUILTINS[op]
+    if op.endswith(APPLIED):
+        return functools.partial(_applied, resolve(op.removesuffix(APPLIED)))
     found = torch_attribute(op)
     if not callable(found) or isinstance(found, type):
         near = [name for name in (f"{home}.{op}" for home in _HOMES) if callable(torch_attribute(name))]

@@ -14,8 +14,10 @@ from torch.fx.node import map_arg
 
 from ..errors import ProgramError
 from .builtins import OPAQUE, resolve
-from .program import Function, Region, bare_types_in, rooted_types_in, types_in
-from .types import AnyType, Type
+from .infer import Inferred
+from .nested import code_of, functions_in
+from .program import Function, Region, bare_types_in, op_of, rooted_types_in, type_of, types_in
+from .types import AnyType, FunctionType, Type
 from .typing import Rejected, is_opaque, item_type, operands, rooted
 
 if TYPE_CHECKING:
@@ -125,8 +127,7 @@ class FunctionBuilder:
             return self.owner.result_type(args[0] if args else None)
         if op in OPAQUE:
             return AnyType()
-        plain_args, plain_kwargs = bare_types_in(args), bare_types_in(kwargs)
-        if is_opaque(plain_args) or is_opaque(plain_kwargs):
+        if is_opaque(bare_types_in(args)) or is_opaque(bare_types_in(kwargs)):
             return AnyType()
         if op == "getitem":
             return item_type(types_in(args), args[0].name if args and isinstance(args[0], fx.Node) else "")
@@ -134,12 +135,27 @@ class FunctionBuilder:
             reason = self.owner.check(op, rooted_types_in(args), rooted_types_in(kwargs))
             if reason:
                 raise Rejected(f"{op}: {reason}")
-        if self.owner.infer is None:
-            raise ProgramError(f"the type of {op} is not given and there is no type inference")
-        inferred = self.owner.infer.infer(op, plain_args, plain_kwargs)
+        inferred = self._inferred(op, args, kwargs)
         if inferred.type is None:
             raise Rejected(f"{op}: {inferred.error}")
         return rooted(inferred.type, inferred.alias_of, operands((args, kwargs)))
+
+    def called(self, node: fx.Node) -> list[tuple[str, tuple[Type, ...]]]:
+        """The functions that a node has as operands, each with the types on which the operator calls it."""
+        names = functions_in((node.args, dict(node.kwargs)))
+        found = self._inferred(op_of(node), node.args, dict(node.kwargs)).called if names else ()
+        return list(zip(names, found, strict=False))
+
+    def _inferred(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inferred:
+        if self.owner.infer is None:
+            raise ProgramError(f"the type of {op} is not given and there is no type inference")
+
+        def bare(node: fx.Node) -> Any:
+            if isinstance(type_of(node), FunctionType):
+                return FunctionType(code_of(self.owner.functions, str(node.target)))
+            return bare_types_in(node)
+
+        return self.owner.infer.infer(op, map_arg(args, bare), map_arg(kwargs, bare))
 
     def returns(self, structure: Any) -> None:
         """What the function returns: nodes, literals, tuples, lists, dicts."""

@@ -14,12 +14,14 @@ class Inferred:
 
     `type` is None where the call raised (`error` says what: exception type and message). `alias_of` gives, for
     each tensor in `type` in flattened order, the flat index (over args, then kwargs in order) of the tensor
-    operand whose storage it shares, or None.
+    operand whose storage it shares, or None. `called` gives, for each function among the operands, the types on
+    which it was called first (their strides are not known), () for one that was not called.
     """
 
     type: Type | None
     error: str | None = None
     alias_of: tuple[int | None, ...] = ()
+    called: tuple[tuple[Type, ...], ...] = ()
 
 
 class Inference(Protocol):

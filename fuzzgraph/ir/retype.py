@@ -2,36 +2,84 @@
 
 from __future__ import annotations
 
+import torch.fx as fx
+
 from .builder import Builder
 from .builtins import OPAQUE
-from .program import type_of
-from .types import AnyType
-from .typing import Rejected, bind_parameters
+from .function import FunctionBuilder
+from .nested import functions_in
+from .program import op_of, type_of
+from .types import AnyType, TensorType, Type
+from .typing import Rejected, bind_parameters, callable_names
 
 
 def retype(builder: Builder) -> None:
     """Infer the types of all nodes anew, in order. Raises Rejected where a call no longer fits its operands.
 
-    Declared types of opaque results, and of parameters that the script does not bind, stay; so does the type of the
-    first call that no longer fits in a program that expects an error.
+    Declared types of opaque results, and of parameters that neither the script nor an operator binds, stay; so does the
+    type of the first call that no longer fits in a program that expects an error.
     """
-    allowed = builder.options.expects_error
-    for function in builder.functions.values():
+    pass_ = _Pass(builder)
+    called = {call.function for call in builder.calls}
+    # What the script calls comes first: it says on which types others are called.
+    for function in sorted(builder.functions.values(), key=lambda f: not called & callable_names(builder, f.name)):
+        pass_.function(function)
+    builder.stale = False
+
+
+class _Pass:
+    """One pass over a program: each function once."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self.allowed = builder.options.expects_error
+        self.done: set[str] = set()
+
+    def function(self, function: FunctionBuilder) -> None:
+        if function.name in self.done:
+            return
+        self.done.add(function.name)
         params = function.placeholders[len(function.captures) :]
-        bound = bind_parameters(builder, function.name, [n.name for n in params])
+        bound = bind_parameters(self.builder, function.name, [n.name for n in params])
         for node, found in zip(params, bound or [], strict=bound is not None):
             node.meta["type"] = found
         for node in function.nodes:
             if node.op == "get_attr":
-                node.meta["type"] = builder.outer_type(str(node.target))
+                node.meta["type"] = self.builder.outer_type(str(node.target))
             elif node.op == "call_function":
-                op = str(node.meta["op"])
-                try:
-                    found = function.typed(op, node.args, dict(node.kwargs))
-                except Rejected:
-                    if not allowed:
-                        raise
-                    allowed, found = False, type_of(node)
-                if not isinstance(found, AnyType) or op not in OPAQUE:
-                    node.meta["type"] = found
-    builder.stale = False
+                self.call(function, node)
+
+    def call(self, function: FunctionBuilder, node: fx.Node) -> None:
+        op = op_of(node)
+        if op == "call":
+            # Its result is the callee's, whose types must be right before.
+            for name in functions_in(node.args[:1]):
+                self.function(self.builder.functions[name])
+        try:
+            found = function.typed(op, node.args, dict(node.kwargs))
+        except Rejected:
+            if not self.allowed:
+                raise
+            self.allowed, found = False, type_of(node)
+        if not isinstance(found, AnyType) or op not in OPAQUE:
+            node.meta["type"] = found
+        if op != "call":
+            self.operands(function, node)
+
+    def operands(self, function: FunctionBuilder, node: fx.Node) -> None:
+        """The functions among a node's operands, on the types on which it calls them."""
+        for name, types in function.called(node):
+            callee = self.builder.functions[name]
+            if name in self.done or len(types) != len(callee.placeholders):
+                continue
+            for param, found in zip(callee.placeholders, types, strict=True):
+                if not _alike(type_of(param), found):
+                    param.meta["type"] = found
+            self.function(callee)
+
+
+def _alike(old: Type, new: Type) -> bool:
+    """Whether a parameter's type may stay: inference does not know the strides on which an operator calls."""
+    if isinstance(old, TensorType) and isinstance(new, TensorType):
+        return (old.dtype, old.shape) == (new.dtype, new.shape)
+    return old == new

@@ -6,7 +6,7 @@ All are frozen and hashable. Dtypes are short strings (`f32`), sizes and strides
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import torch
@@ -148,4 +148,12 @@ class AnyType:
     """An opaque Python value: what verbatim source and Python state yield."""
 
 
-Type = TensorType | ScalarType | SequenceType | NoneType | AnyType
+@dataclass(frozen=True)
+class FunctionType:
+    """A function of the program as an operand. `code` is for inference alone (`nested.code_of`): a node's type has
+    none."""
+
+    code: bytes = field(default=b"", repr=False)
+
+
+Type = TensorType | ScalarType | SequenceType | NoneType | AnyType | FunctionType

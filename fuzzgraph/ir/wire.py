@@ -25,7 +25,7 @@ from .program import (
     State,
     TorchName,
 )  # fmt: skip
-from .types import AnyType, NoneType, ScalarType, SequenceType, TensorType, Type
+from .types import AnyType, FunctionType, NoneType, ScalarType, SequenceType, TensorType, Type
 from .values import Values
 
 _TORCH_OBJECTS = (torch.dtype, torch.memory_format, torch.layout)
@@ -70,7 +70,7 @@ def pack_value(value: Any) -> Any:
         return {"$": "slice", "v": [pack_value(v) for v in (value.start, value.stop, value.step)]}
     if value is Ellipsis:
         return {"$": "ellipsis"}
-    if isinstance(value, TensorType | ScalarType | SequenceType | NoneType | AnyType):
+    if isinstance(value, TensorType | ScalarType | SequenceType | NoneType | AnyType | FunctionType):
         return {"$": "type", "v": pack_type(value)}
     raise ProgramError(f"a program cannot hold {type(value).__name__} {value!r}")
 
@@ -114,6 +114,8 @@ def pack_type(t: Type) -> Any:
         return ["scalar", t.kind]
     if isinstance(t, SequenceType):
         return ["sequence", t.kind, [pack_type(i) for i in t.items]]
+    if isinstance(t, FunctionType):
+        return ["function", t.code] if t.code else ["function"]
     return ["none"] if isinstance(t, NoneType) else ["any"]
 
 
@@ -126,6 +128,8 @@ def unpack_type(data: Any) -> Type:
         return ScalarType(rest[0])
     if head == "sequence":
         return SequenceType(rest[0], tuple(unpack_type(i) for i in rest[1]))
+    if head == "function":
+        return FunctionType(*rest)
     return NoneType() if head == "none" else AnyType()
 
 

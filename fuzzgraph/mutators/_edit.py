@@ -13,11 +13,13 @@ from torch.fx.node import map_arg
 from ..generate.domains import Knowledge
 from ..generate.fit import Fitter
 from ..generate.hazards import flow_at, hazard
+from ..generate.options import set_needs
 from ..generate.pool import ProgramSource
 from ..grammar.wants import ShapeWant, Want
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.builtins import OPAQUE
 from ..ir.hash import content_hash
+from ..ir.nested import called_by_operators
 from ..ir.program import Call, InputSpec, Program, Ref, type_of
 from ..ir.retype import retype
 from ..ir.types import AnyType, TensorType, Type
@@ -63,6 +65,7 @@ class Edit:
         self.adapters = tools.generator.adapters
         self.doubtful = self.problems(self.b) if program.size else set()
         self._hazardous = hazard(tools.book, self.adapters, self.b) is not None
+        self._operands = called_by_operators(n for f in self.b.functions.values() for n in f.body)
         self._unused = {n.name for f in self.b.functions.values() for n in f.placeholders if not is_used(f, n)}
 
     # --- choosing
@@ -93,10 +96,12 @@ class Edit:
 
     def source(self, f: FunctionBuilder, before: fx.Node | None, prefer: fx.Node | None = None) -> ProgramSource:
         """Operands for a new node before another one, or at the end."""
-        return ProgramSource(
+        source = ProgramSource(
             self.tools.book, self.b, f, self.tools.generator.profile, self.adapters, grad=self.b.options.grad,
             before=before, fresh_inputs=self.is_open(f), prefer=prefer,
         )  # fmt: skip
+        source.grow = self.tools.generator.grow if source.fresh_inputs else None
+        return source
 
     def is_open(self, f: FunctionBuilder) -> bool:
         """Whether parameters can be added: only the script calls the function."""
@@ -144,7 +149,9 @@ class Edit:
             self._repair_domains(f, rng)
             f.prune()
             self._drop_unused(f)
+        self._drop_functions()
         self.b.stale = True
+        set_needs(self.tools.book, self.b)
         program = self.b.build()
         if not program.size:
             raise Rejected("nothing is left to compile")
@@ -226,6 +233,21 @@ class Edit:
                 if call.function in callers:
                     self.b.calls[i] = replace(call, args=call.args[:position] + call.args[position + 1 :])
         self.drop_inputs()
+
+    def _drop_functions(self) -> None:
+        """Remove functions that an operator called before the change and that nothing names any more."""
+        while True:
+            named = {str(n.target) for f in self.functions() for n in f.nodes if n.op == "get_attr" and n.users}
+            named |= {c.function for c in self.b.calls} | {c.function for c in self.b.closures}
+            gone = self._operands - named
+            gone &= self.b.functions.keys()
+            if not gone:
+                return
+            for name in gone:
+                del self.b.functions[name]
+            for f in self.functions():
+                for node in [n for n in f.nodes if n.op == "get_attr" and str(n.target) in gone]:
+                    f.erase(node)
 
     def reads(self) -> set[str]:
         """Names of constants, states, functions and closures that functions read and use."""

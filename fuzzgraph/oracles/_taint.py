@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch.fx as fx
 
+from ..ir.builtins import BUILTINS
+from ..ir.nested import functions_in
 from ..ir.program import Call, Function, Program, Ref, op_of, root_of, type_of
 from ..ir.types import SequenceType, TensorType, Type
 
@@ -126,6 +128,8 @@ class _Flow:
         dirty = any(self._is(function, n) for n in operands)
         if op == "call":
             dirty = self._inner_call(function, node) or dirty
+        elif op not in BUILTINS:
+            dirty = self._operator_calls(function, node, dirty) or dirty
         if tags & WHOLE or ("discontinuous" in tags and self._cuts(function, node, tags)):
             self.sources.add(op)
             dirty = True
@@ -221,6 +225,20 @@ class _Flow:
                 if (callee.name, root_of(param)) in self.roots:
                     self._mark(function, arg)
         return callee.name in self.results
+
+    def _operator_calls(self, function: Function, node: fx.Node, dirty: bool) -> bool:
+        """An operator that calls functions, on what is known to it alone: any operand may flow into any parameter."""
+        found = False
+        rounded = any(self._is_rounded(function, n) for n in node.all_input_nodes)
+        for name in functions_in((node.args, dict(node.kwargs))):
+            callee = self.program.function(name)
+            for param in callee.params:
+                if dirty:
+                    self._mark(callee, param)
+                if rounded and not _is_exact(type_of(param)):
+                    self.rounded |= {(callee.name, param.name), (callee.name, root_of(param))}
+            found = found or callee.name in self.results
+        return found
 
     def _call(self, call: Call) -> None:
         """A call of the script: inputs flow in, and what the function wrote to flows out."""

@@ -1,7 +1,8 @@
 """FakeTensor propagation against real tensors: dtype, shape and strides of outputs, and valid programs that it refuses.
 
 It runs no compiler, so that what it finds is a bug of a meta kernel or a decomposition. It cannot judge programs whose
-values decide what happens, nor what backward does.
+values decide what happens, nor what backward does, nor operators that call functions: loops among them need sizes that
+are not known.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..ir.nested import called_by_operators
 from ._exceptions import describe
 from ._failure import Failure
 from ._snapshot import table
@@ -27,7 +29,7 @@ KINDS = ("dtype", "shape", "stride", "device", "layout")
 
 def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
     """Nothing to choose."""
-    return {}
+    return None if called_by_operators(program.nodes()) else {}
 
 
 def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> list[Failure]:

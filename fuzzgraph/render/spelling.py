@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch.fx as fx
 
+from ..ir.builtins import APPLIED
 from ..ir.program import op_of, spelling_of
 from .literals import Namer, index_text, literal
 
@@ -52,6 +53,9 @@ def _by_keyword(rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tup
 def _plain_call(op: str, key: str | None, args: tuple[Any, ...], kwargs: dict[str, Any], name: Namer) -> str:
     method = key == "method" or (op.startswith("Tensor.") and key != "function")
     texts = [literal(a, name) for a in args] + [f"{k}={literal(v, name)}" for k, v in kwargs.items()]
+    if op.endswith(APPLIED):
+        rest = texts[1 : len(args)]
+        return f"torch.{op.removesuffix(APPLIED)}({', '.join([texts[0], *texts[len(args):]])})({', '.join(rest)})"
     if method and args and isinstance(args[0], fx.Node):
         return f"{texts[0]}.{op.rpartition('.')[2]}({', '.join(texts[1:])})"
     return f"torch.{op}({', '.join(texts)})"

@@ -3,8 +3,9 @@
 import pytest
 
 from fuzzgraph.generate.adapt import Adapters
-from fuzzgraph.generate.hazards import hazard
+from fuzzgraph.generate.hazards import hazard, impure
 from fuzzgraph.ir.builder import Builder
+from fuzzgraph.ir.text import parse
 from tests.generate.worlds import program, tiny_book
 
 BOOK = tiny_book()
@@ -67,3 +68,26 @@ def test_autocast_meets_one_half_dtype_only(dtype, refused, place):
 def test_autocast_to_two_half_dtypes():
     inputs = 'input x: f32[4]\noption autocast = "f16"'
     assert problem("a = neg(x) return a", inputs, 'call f(x) with autocast("bf16")') is not None
+
+
+NESTED = """fuzzgraph 1
+input x: f32[3] values normal
+def g(a: f32[3]) {{ {body} }}
+def f(x) {{ y: f32[3] = vmap.of(g, x) return y }}
+call f(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("b: f32[3] = clone(a) return b", None),
+        ("b: f32[3] = clone(a) c: f32[3] &b = Tensor.neg_(b) return b", "g is called by an operator, and c has effects"),
+        ("b: f32[3] = clone(a) return (b, b)", "returns a view of what it is given, or one storage twice"),
+        ("b: f32[3] &a = reshape(a, (3,)) return b", "returns a view of what it is given"),
+        ("return a", "returns a view of what it is given"),
+    ],
+)
+def test_functions_that_operators_call_are_pure(body: str, words: str | None) -> None:
+    found = impure(BOOK, Builder(None, None, parse(NESTED.format(body=body))))
+    assert found is None if words is None else words in str(found)

@@ -1,0 +1,94 @@
+"""Operators that call functions of the program: generated, mutated, and run by eager."""
+
+from random import Random
+
+import pytest
+
+from fuzzgraph.generate import Generator, Profile
+from fuzzgraph.generate.hazards import impure
+from fuzzgraph.generate.options import set_needs
+from fuzzgraph.ir import text, wire
+from fuzzgraph.ir.builder import Builder
+from fuzzgraph.ir.nested import called_by_operators
+from fuzzgraph.ir.program import op_of
+from fuzzgraph.ir.retype import retype
+from fuzzgraph.ir.verify import verify
+from fuzzgraph.mutators import Tools, load
+from fuzzgraph.render import render
+from tests.generate.test_generator import run_in_child
+from tests.generate.worlds import tiny_book
+
+COUNT = 60
+FAMILY = "nested"
+
+
+@pytest.fixture(scope="module")
+def rich(generator):
+    """A generator of programs that mostly have such operators."""
+    profile = Profile(families=((FAMILY, 40.0),), operators=((1, 1), (2, 1)), fused=0, form=0, calls=0)
+    return Generator(generator.book, generator.infer, profile)
+
+
+@pytest.fixture(scope="module")
+def programs(rich):
+    made = (rich.program(Random(seed)) for seed in range(COUNT))
+    return [p for p in made if called_by_operators(p.nodes())]
+
+
+def operators(book, program):
+    return [op_of(n) for n in program.nodes() if op_of(n) in book.rules and book.rules[op_of(n)].family == FAMILY]
+
+
+def test_each_such_operator_is_made(rich, programs):
+    assert len(programs) > COUNT / 2
+    found = {op for p in programs for op in operators(rich.book, p)}
+    assert len(found) >= 8
+
+
+def test_they_are_whole(rich, programs):
+    for program in programs:
+        assert verify(program, rich.book.check) == []
+        assert text.parse(text.format(program)) == program
+        assert wire.unpack(wire.pack(program)) == program
+        b = Builder(rich.infer, rich.book.check, base=program)
+        assert impure(rich.book, b) is None
+        retype(b)
+        assert b.build() == program
+        # Functions that attempts left behind are gone.
+        assert {f.name for f in program.functions} == called_by_operators(program.nodes()) | {"f"}
+
+
+def test_eager_runs_them(rich, programs):
+    failed = run_in_child([(render(p, rich.book).source, p.options.grad) for p in programs])
+    assert len(failed) <= 1, failed
+
+
+def test_mutants_of_them_are_whole(rich, programs):
+    tools = Tools(rich.book, rich.infer, rich, lambda rng: rng.choice(programs))
+    made = 0
+    for number, mutator in enumerate(load()):
+        for seed in range(4):
+            rng = Random(100 * number + seed)
+            mutant = mutator.mutate(rng.choice(programs), rng, tools)
+            if mutant is None or mutant.options.expects_error:
+                continue
+            made += 1
+            assert verify(mutant, rich.book.check) == []
+            assert text.parse(text.format(mutant)) == mutant
+            assert impure(rich.book, Builder(None, None, mutant)) is None
+    assert made > 30
+
+
+def test_settings_that_an_operator_needs():
+    book = tiny_book("""
+op relu(input)
+  input : tensor real
+  needs dynamo.capture_scalar_outputs = True
+""")
+    source = "fuzzgraph 1 input x: f32[3] option mode = \"{mode}\" def f(x) {{ y: f32[3] = {op}(x) return y }} call f(x)"
+    for op, config in (("relu", (("dynamo.capture_scalar_outputs", True),)), ("neg", ())):
+        b = Builder(None, None, text.parse(source.format(op=op, mode="reduce-overhead")))
+        set_needs(book, b)
+        assert b.options.config == config
+        # torch.compile takes a mode or settings.
+        assert b.options.mode == ("reduce-overhead" if op == "neg" else None)
