@@ -82,7 +82,7 @@ call f(x)
     ("body", "words"),
     [
         ("b: f32[3] = clone(a) return b", None),
-        ("b: f32[3] = clone(a) c: f32[3] &b = Tensor.neg_(b) return b", "g is called by an operator, and c has effects"),
+        ("b: f32[3] = clone(a) c: f32[3] &b = Tensor.neg_(b) return b", "called by an operator, and c has effects"),
         ("b: f32[3] = clone(a) return (b, b)", "returns a view of what it is given, or one storage twice"),
         ("b: f32[3] &a = reshape(a, (3,)) return b", "returns a view of what it is given"),
         ("return a", "returns a view of what it is given"),

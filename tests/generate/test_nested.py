@@ -85,7 +85,12 @@ op relu(input)
   input : tensor real
   needs dynamo.capture_scalar_outputs = True
 """)
-    source = "fuzzgraph 1 input x: f32[3] option mode = \"{mode}\" def f(x) {{ y: f32[3] = {op}(x) return y }} call f(x)"
+    source = """fuzzgraph 1
+input x: f32[3]
+option mode = "{mode}"
+def f(x) {{ y: f32[3] = {op}(x) return y }}
+call f(x)
+"""
     for op, config in (("relu", (("dynamo.capture_scalar_outputs", True),)), ("neg", ())):
         b = Builder(None, None, text.parse(source.format(op=op, mode="reduce-overhead")))
         set_needs(book, b)

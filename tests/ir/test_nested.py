@@ -11,7 +11,7 @@ from fuzzgraph.ir import text, wire
 from fuzzgraph.ir.builder import Builder, Rejected
 from fuzzgraph.ir.builtins import resolve
 from fuzzgraph.ir.nested import Runnable, called_by_operators, code_of, has_code
-from fuzzgraph.ir.program import Program, type_of
+from fuzzgraph.ir.program import Call, InputSpec, Program, Ref, type_of
 from fuzzgraph.ir.types import FunctionType, SequenceType, tensor
 from fuzzgraph.render import render
 
@@ -47,7 +47,8 @@ def test_types_come_from_running_the_functions(infer: InferClient) -> None:
     # Results of operands that require grad require grad.
     assert declared(program, "f", "y") == tensor("f32", (3, 4)).with_(requires_grad=True)
     batched = tensor("f32", (4, 3), (1, 4)).with_(requires_grad=True)
-    assert declared(program, "f", "z") == SequenceType("tuple", (replace(tensor("f32", (3,)), requires_grad=True), batched))
+    sums = tensor("f32", (3,)).with_(requires_grad=True)
+    assert declared(program, "f", "z") == SequenceType("tuple", (sums, batched))
     assert declared(program, "f", "g") == FunctionType()
 
 
@@ -97,8 +98,8 @@ def test_functions_stand_before_the_operators_that_call_them(infer: InferClient)
     g = b.function("g", [("a", tensor("f32", (3,)))])
     g.returns(g.op("sin", (g.node("a"),)))
     f.returns(f.op("func.jacrev.of", (f.read("g"), f.node("x"))))
-    b.add_call(text.parse("fuzzgraph 1 input x: f32[3] def f(x) { y: f32[3] = sin(x) return y } call f(x)").calls[0])
-    b.add_input(text.parse("fuzzgraph 1 input x: f32[3] def f(x) { y: f32[3] = sin(x) return y } call f(x)").inputs[0])
+    b.add_input(InputSpec("x", tensor("f32", (3,))))
+    b.add_call(Call("f", (Ref("x"),)))
     assert [f.name for f in b.build().functions] == ["g", "f"]
 
 
@@ -117,7 +118,7 @@ def test_what_cannot_be_an_operand() -> None:
     with pytest.raises(Rejected, match="has effects on Python state, or verbatim source"):
         code_of(b.functions, "verbatim")
     reads = b.function("reads", [])
-    b.add_constant(text.parse("fuzzgraph 1 const w: f32[3] def f() { y: f32[3] = ones(3) return y } call f()").constants[0])
+    b.add_constant(InputSpec("w", tensor("f32", (3,))))
     reads.returns(reads.read("w"))
     with pytest.raises(Rejected, match="reads is an operand and reads w, which is no function"):
         code_of(b.functions, "reads")
