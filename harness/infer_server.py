@@ -27,6 +27,12 @@ from . import catalog, limits
 
 # A representative of each Python scalar whose value the program does not fix. No 0 and no 1: shapes specialize on them.
 _SCALARS = {"int": 2, "float": 1.5, "bool": True, "complex": 1 + 2j, "str": ""}
+# What makes a number of the data of a tensor.
+_OF_DATA = (bool, int, float)
+# What FakeTensors without symbols raise where a result's number or size is of data.
+_ASKS_DATA = ("DataDependentOutputException", "DynamicOutputShapeException", "GuardOnDataDependentSymNode")
+# Where sizes depend on data there are, for eager, so many.
+_SIZE = 3
 ERROR = 300
 
 
@@ -93,27 +99,61 @@ class Server:
     def one(self, mode: str, item: list[Any], around: Any = None) -> list[Any]:
         """[packed type or None, error or None, alias_of, called]. `around`: what to be in while the call and its
         backward run."""
+        op, args, kwargs, values = item
+        given = {int(k): v for k, v in (values or {}).items()}
+        try:
+            call = self.resolve(op), self.wire.unpack_value(args), self.wire.unpack_value(kwargs)
+            if nested.has_code(call[1:]):
+                return self.nested(*call, Operands(self, mode, given))
+        except Exception as e:
+            return _error(e)
+        # FakeTensors need symbols for what depends on data: of the operands, or (they then raise) of the result.
+        symbolic = mode == "fake" and self.open(call[1:])
+        try:
+            return self._run(call, Operands(self, mode, given, symbolic), around)
+        except Exception as e:
+            first = e
+        if mode == "eager" or (not symbolic and type(first).__name__ not in _ASKS_DATA):
+            return _error(first)
+        try:
+            # Not every operator takes a symbol for a number: then a sample stands for it.
+            return self._run(call, Operands(self, mode, given, not symbolic), around)
+        except Exception as e:
+            return _error(first if symbolic else e)
+
+    def _run(self, call: Any, operands: Operands, around: Any) -> list[Any]:
         import torch
 
-        op, args, kwargs, values = item
-        try:
-            function = self.resolve(op)
-            operands = Operands(self, mode, {int(k): v for k, v in (values or {}).items()})
-            args = self.wire.unpack_value(args)
-            kwargs = self.wire.unpack_value(kwargs)
-            if nested.has_code((args, kwargs)):
-                return self.nested(function, args, kwargs, operands)
-            with operands.world(), torch.enable_grad():
-                args, kwargs = operands.make(args), operands.make(kwargs)
-                found: list[int | None] = []
-                with around or contextlib.nullcontext():
-                    result = function(*args, **kwargs)
-                    described = self.wire.pack_type(self.describe(result, operands, found))
+        function, args, kwargs = call
+        found: list[int | None] = []
+        with operands.world(), torch.enable_grad():
+            args, kwargs = operands.make(args), operands.make(kwargs)
+            if self.types_data(function, args, operands):
+                return [self.wire.pack_type(self.types.ScalarType(function.__name__)), None, [], []]
+            with around or contextlib.nullcontext():
+                result = function(*args, **kwargs)
+                described = self.wire.pack_type(self.describe(result, operands, found))
+                if not operands.symbolic:  # backward asks what sizes that depend on data are
                     try_backward(result)
-            return [described, None, found, []]
-        except Exception as e:
-            first = str(e).strip().split("\n", 1)[0][:ERROR]
-            return [None, f"{type(e).__name__}: {first}", [], []]
+        return [described, None, found, []]
+
+    @staticmethod
+    def types_data(function: Any, args: Any, operands: Operands) -> bool:
+        """Whether a call makes a number of the data of a FakeTensor: it would raise."""
+        import torch
+
+        return operands.mode != "eager" and function in _OF_DATA and bool(args) and isinstance(args[0], torch.Tensor)
+
+    def open(self, value: Any) -> bool:
+        """Whether an integer or a size among operands depends on data."""
+        t = self.types
+        if isinstance(value, slice):
+            value = (value.start, value.stop, value.step)
+        if isinstance(value, tuple | list | t.SequenceType):
+            return any(map(self.open, getattr(value, "items", value)))
+        if isinstance(value, dict):
+            return any(map(self.open, value.values()))
+        return isinstance(value, t.UnsizedType) or value == t.ScalarType("int")
 
     def nested(self, function: Any, args: Any, kwargs: Any, operands: Operands) -> list[Any]:
         """As `one`, for an operator that calls functions. It runs without autograd, which such operators trace with
@@ -147,6 +187,11 @@ class Server:
             if value.layout != torch.strided or value.dtype not in t.FROM_TORCH:
                 raise TypeError(f"a result is {value.layout} {value.dtype}")
             found.append(operands.sharing(value))
+            sizes = tuple(map(_size, value.shape))
+            if None in sizes:
+                return t.UnsizedType(
+                    t.FROM_TORCH[value.dtype], sizes, value.device.type, value.requires_grad
+                )
             return t.TensorType(
                 t.FROM_TORCH[value.dtype], tuple(map(int, value.shape)), tuple(map(int, value.stride())),
                 int(value.storage_offset()), value.device.type, value.requires_grad,
@@ -156,9 +201,11 @@ class Server:
             return t.SequenceType(kind, tuple(self.describe(v, operands, found) for v in value))
         if value is None:
             return t.NoneType()
-        for kind in (bool, int, float, complex, str):
-            if isinstance(value, kind):
-                return t.ScalarType(kind.__name__)
+        for symbol, kind in ((torch.SymBool, "bool"), (torch.SymInt, "int"), (torch.SymFloat, "float")):
+            if isinstance(value, symbol):
+                return t.ScalarType(kind)
+        if isinstance(value, bool | int | float | complex | str):
+            return t.ScalarType(type(value).__name__) if operands.unknown else t.scalar(value)
         return t.AnyType()
 
     def fill(self, values: Any, dtype: str, count: int) -> Any:
@@ -168,6 +215,17 @@ class Server:
 
         space = {**vars(helpers), "torch": sys.modules["torch"]}
         return eval(fill(values, dtype, (count,)), space)
+
+
+def _size(n: Any) -> int | None:
+    """A size, or None for a symbol of which no value is known."""
+    import torch
+
+    return None if isinstance(n, torch.SymInt) and not n.node.has_hint() else int(n)
+
+
+def _error(e: Exception) -> list[Any]:
+    return [None, f"{type(e).__name__}: {str(e).strip().partition(chr(10))[0][:ERROR]}", [], []]
 
 
 def try_backward(result: Any) -> None:
@@ -183,8 +241,10 @@ def try_backward(result: Any) -> None:
 class Operands:
     """Tensors for the types of one call, in flat order; operands with one alias root share a storage."""
 
-    def __init__(self, server: Server, mode: str, values: dict[int, Any]) -> None:
-        self.server, self.mode, self.values = server, mode, values
+    def __init__(self, server: Server, mode: str, values: dict[int, Any], symbolic: bool = False) -> None:
+        self.server, self.mode, self.values, self.symbolic = server, mode, values, symbolic
+        self.unknown = False  # whether a sample stands for a scalar that the program does not fix
+        self.shapes: Any = None
         self.tensors: list[Any] = []
         self.functions: list[Any] = []
         self.grad = False  # whether any of them is to require grad
@@ -197,11 +257,12 @@ class Operands:
             return contextlib.nullcontext()
         from torch._subclasses.fake_tensor import FakeTensorMode
 
-        if not nested:
+        if not self.symbolic and not nested:
             return FakeTensorMode()
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-        return FakeTensorMode(shape_env=ShapeEnv())
+        self.shapes = ShapeEnv()
+        return FakeTensorMode(shape_env=self.shapes)
 
     def make(self, value: Any) -> Any:
         """The arguments with a tensor or a sample in the place of each type."""
@@ -210,8 +271,11 @@ class Operands:
             self.grad = self.grad or value.requires_grad
             self.tensors.append(self._tensor(value, len(self.tensors)))
             return self.tensors[-1]
+        if isinstance(value, t.UnsizedType):
+            self.tensors.append(self._unsized(value, len(self.tensors)))
+            return self.tensors[-1]
         if isinstance(value, t.ScalarType):
-            return _SCALARS[value.kind]
+            return self._scalar(value)
         if isinstance(value, t.SequenceType):
             return (list if value.kind == "list" else tuple)(self.make(v) for v in value.items)
         if isinstance(value, t.NoneType):
@@ -225,7 +289,34 @@ class Operands:
             return type(value)(self.make(v) for v in value)
         if isinstance(value, dict):
             return {k: self.make(v) for k, v in value.items()}
+        if isinstance(value, slice):
+            return slice(self.make(value.start), self.make(value.stop), self.make(value.step))
         return value
+
+    def _scalar(self, kind: Any) -> Any:
+        """The number, or a sample of what the program does not fix: a symbol where there are such."""
+        if kind.value is not None:
+            return kind.value
+        self.unknown = True
+        if self.symbolic and kind.kind == "int":
+            return self.shapes.create_unbacked_symint()
+        return _SCALARS[kind.kind]
+
+    def _unsized(self, kind: Any, index: int) -> Any:
+        """A tensor whose unknown sizes have symbols; of a few elements in eager, each its own."""
+        import torch
+
+        if self.mode == "eager":
+            shape = tuple(_SIZE if n is None else n for n in kind.shape)
+            return self._tensor(self.server.types.tensor(kind.dtype, shape), index)
+        if not self.symbolic:
+            raise TypeError("a size depends on data")
+        sizes = []
+        for n in kind.shape:
+            sizes.append(self.shapes.create_unbacked_symint() if n is None else n)
+            torch._check(sizes[-1] >= 0)
+        made = torch.empty(sizes, dtype=kind.torch_dtype, device=kind.device)
+        return made.requires_grad_().clone() if kind.requires_grad else made
 
     def _tensor(self, kind: Any, index: int) -> Any:
         """Strides, offset and storage as the type has them. Where it requires grad it is no leaf, as intermediates

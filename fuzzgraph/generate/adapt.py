@@ -17,8 +17,8 @@ import torch.fx as fx
 from ..errors import RuleError
 from ..grammar.rule import RuleBook
 from ..ir.builder import FunctionBuilder, Rejected
-from ..ir.program import rooted_types_in
-from ..ir.types import SequenceType
+from ..ir.program import rooted_types_in, type_of
+from ..ir.types import ScalarType, SequenceType
 from ..resources import data_dir
 
 PURPOSES = (
@@ -50,13 +50,21 @@ class Adapter:
         for place, value in pairs:
             if place == "$x":
                 found["x"] = value
-            elif value is None or isinstance(value, fx.Node):
+            elif (value := _number(value)) is None:
                 return None
             elif isinstance(place, str) and place.startswith("$"):
                 found[place[1:]] = value
             elif place != value:
                 return None
         return found
+
+
+def _number(value: Any) -> Any:
+    """An argument as a number; None for a node whose value does not follow from types, and for one left out."""
+    if isinstance(value, fx.Node):
+        kind = type_of(value)
+        return kind.value if isinstance(kind, ScalarType) else None
+    return value
 
 
 def _filled(value: Any, values: Mapping[str, Any]) -> Any:

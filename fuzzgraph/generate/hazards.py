@@ -14,7 +14,7 @@ from ..grammar.rule import RuleBook
 from ..ir.builder import Builder, FunctionBuilder
 from ..ir.nested import called_by_operators
 from ..ir.program import op_of, root_of, type_of
-from ..ir.types import FROM_TORCH, SequenceType, TensorType
+from ..ir.types import FROM_TORCH, NoneType, ScalarType, SequenceType, TensorType
 from ..ir.typing import operands
 from .adapt import Adapters
 from .domains import written_nodes
@@ -139,7 +139,7 @@ class Flow:
 
     def follow(self, node: fx.Node, targets: list[fx.Node]) -> None:
         """Take note of what a call that was found fine does."""
-        if not self.differentiable(node):
+        if not self.differentiable(node) or isinstance(type_of(node), ScalarType | NoneType):
             return
         if node.meta.get("op") == "getitem":
             # The items of a tuple of views cannot be written; those of other tuples are saved results.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..ir.types import FROM_TORCH, AnyType, NoneType, SequenceType, TensorType
+from ..ir.types import FROM_TORCH, AnyType, NoneType, ScalarType, SequenceType, TensorType
 from . import attributes, expressions
 from .dtypes import can_cast
 from .model import AttributeSpec, Env, Expr, Param, Shape, Spec, TensorSpec
@@ -59,13 +59,18 @@ def new_env(rule: Rule) -> Env:
 
 
 def normal(value: Any) -> Any:
-    """An argument as expressions see it: dtypes by short name, lists as tuples, None for the type of None."""
+    """An argument as expressions see it: dtypes by short name, lists as tuples, None for the type of None, the number
+    for a scalar of known value."""
     if isinstance(value, torch.dtype):
         return FROM_TORCH.get(value, str(value))
     if isinstance(value, SequenceType):
         return tuple(map(normal, value.items))
     if isinstance(value, (list, tuple)):
         return tuple(map(normal, value))
+    if isinstance(value, slice):
+        return slice(normal(value.start), normal(value.stop), normal(value.step))
+    if isinstance(value, ScalarType) and value.value is not None:
+        return value.value
     return None if isinstance(value, NoneType) else value
 
 

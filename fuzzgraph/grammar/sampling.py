@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from ..ir.types import FunctionType, SequenceType, TensorType
+from ..ir.types import FunctionType, TensorType, Type
 from . import attributes, matching
 from .attributes import NoValue
 from .dtypes import DTypes
@@ -327,7 +327,9 @@ def resample_attribute(
 
 
 def map_operands(value: Any, type_of: Callable[[Any], Any]) -> Any:
-    """Types in place of operands, lists and tuples included."""
+    """Types in place of operands, lists, tuples and slices included."""
+    if isinstance(value, slice):
+        return slice(*(map_operands(v, type_of) for v in (value.start, value.stop, value.step)))
     if isinstance(value, (list, tuple)):
         return type(value)(map_operands(v, type_of) for v in value)
     return type_of(value)
@@ -378,9 +380,11 @@ def _operands(rule: Rule, bound: dict[str, Any], types: dict[str, Any]) -> list[
 
 def _is_operand(found: Any) -> bool:
     """Whether an argument is, or holds, an operand rather than a literal."""
+    if isinstance(found, slice):
+        found = (found.start, found.stop, found.step)
     if isinstance(found, (list, tuple)):
         return any(map(_is_operand, found))
-    return isinstance(found, (TensorType, SequenceType, FunctionType))
+    return isinstance(found, Type)
 
 
 __all__ = ["NoValue", "Sampling", "draw_size", "resample_attribute", "sample"]

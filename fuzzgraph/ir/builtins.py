@@ -1,12 +1,16 @@
 """Operators of the program language that are not torch's, and how an operator's name becomes a callable.
 
+Functions of Python's own (`operator.floordiv`, `math.ceil`, `builtins.len`) have rules in the grammar as torch's have.
+
 The functions here are targets of `call_function` nodes; a graph can be interpreted with them, but what a campaign
 executes is the rendered source.
 """
 
 from __future__ import annotations
 
+import builtins
 import functools
+import math
 import operator
 from collections.abc import Callable
 from types import ModuleType
@@ -79,6 +83,10 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "state.len": state_len,
 }
 
+# Python's modules whose functions programs may call by their dotted name; of `builtins`, those that only compute.
+PYTHON: dict[str, ModuleType] = {"builtins": builtins, "math": math, "operator": operator}
+_PURE = frozenset(("abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "round", "sum"))
+
 # Results of these are opaque unless the text says otherwise.
 OPAQUE = frozenset(BUILTINS) - {"getitem"}
 
@@ -101,20 +109,37 @@ def _applied(transform: Callable[..., Any], function: Callable[..., Any], *opera
     return transform(function, **keywords)(*operands)
 
 
+def is_python(op: str) -> bool:
+    """Whether an operator is a function of Python's own, such as `operator.floordiv`."""
+    return op.partition(".")[0] in PYTHON
+
+
+def _python_function(op: str) -> Callable[..., Any]:
+    module, _, name = op.partition(".")
+    found = None if name.startswith("_") else getattr(PYTHON[module], name, None)
+    if not callable(found) or (module == "builtins" and name not in _PURE):
+        hint = f"of builtins: {', '.join(sorted(_PURE))}" if module == "builtins" else ""
+        raise ProgramError(f"unknown operator {op!r}: {module} has no such function for programs", hint=hint)
+    return found  # type: ignore[no-any-return]
+
+
 # Where an operator may be that a text names by its last word alone.
 _HOMES = ("nn.functional", "special", "linalg", "Tensor")
 
 
 @functools.cache
 def resolve(op: str) -> Callable[..., Any]:
-    """The callable behind an operator's name: a built-in, the dotted name relative to torch, or that and `.of`.
+    """The callable behind an operator's name: a built-in, a function of Python's own, the dotted name relative to
+    torch, or that and `.of`.
 
-    Raises ProgramError where the installed torch has no such callable.
+    Raises ProgramError where there is no such callable.
     """
     if op in BUILTINS:
         return BUILTINS[op]
     if op.endswith(APPLIED):
         return functools.partial(_applied, resolve(op.removesuffix(APPLIED)))
+    if is_python(op):
+        return _python_function(op)
     found = torch_attribute(op)
     if not callable(found) or isinstance(found, type):
         near = [name for name in (f"{home}.{op}" for home in _HOMES) if callable(torch_attribute(name))]

@@ -23,7 +23,7 @@ from .program import (
     spelling_of,
     type_of,
 )
-from .types import AnyType, NoneType, ScalarType, SequenceType, TensorType, Type, contiguous_strides
+from .types import AnyType, NoneType, ScalarType, SequenceType, TensorType, Type, UnsizedType, contiguous_strides
 from .typing import bind_parameters
 
 
@@ -47,17 +47,18 @@ def format(program: Program) -> str:
 
 
 def format_type(t: Type) -> str:
-    """`f32[4, 8][1, 4]+2 grad &x`: dtype, shape, strides and offset where not contiguous, flags."""
-    if isinstance(t, TensorType):
-        text = f"{t.dtype}{list(t.shape)}"
-        if t.stride != contiguous_strides(t.shape):
-            text += str(list(t.stride))
-        text += f"+{t.offset}" if t.offset else ""
+    """`f32[4, 8][1, 4]+2 grad &x`: dtype, shape, strides and offset where not contiguous, flags. `f32[?, 8]` where a
+    size depends on data, `int(3)` for a number that follows from the types of others."""
+    if isinstance(t, TensorType | UnsizedType):
+        text = f"{t.dtype}[{', '.join('?' if n is None else str(n) for n in t.shape)}]"
+        if isinstance(t, TensorType):
+            text += str(list(t.stride)) if t.stride != contiguous_strides(t.shape) else ""
+            text += f"+{t.offset}" if t.offset else ""
         text += " grad" if t.requires_grad else ""
         text += f" on {t.device.replace(':', '_')}" if t.device != "cpu" else ""
         return text + (f" &{t.alias}" if t.alias else "")
     if isinstance(t, ScalarType):
-        return t.kind
+        return t.kind if t.value is None else f"{t.kind}({t.value!r})"
     if isinstance(t, SequenceType):
         inside = ", ".join(map(format_type, t.items))
         return f"[{inside}]" if t.kind == "list" else f"({inside}{',' if len(t.items) == 1 else ''})"

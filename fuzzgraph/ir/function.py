@@ -17,14 +17,14 @@ from .builtins import OPAQUE, resolve
 from .infer import Inferred
 from .nested import code_of, functions_in
 from .program import Function, Region, bare_types_in, op_of, rooted_types_in, type_of, types_in
-from .types import AnyType, FunctionType, Type
+from .types import AnyType, FunctionType, NoneType, Type
 from .typing import Rejected, is_opaque, item_type, operands, rooted
 
 if TYPE_CHECKING:
     from .builder import Builder
 
 # Names that mean something else in the text form or in rendered source.
-_RESERVED = frozenset(("inf", "nan", "torch", "F", "run", "make_inputs", "get_states"))
+_RESERVED = frozenset(("inf", "nan", "torch", "F", "run", "make_inputs", "get_states", "math", "operator"))
 
 
 def usable_name(name: str) -> None:
@@ -200,12 +200,13 @@ class FunctionBuilder:
     def prune(self) -> None:
         """Erase nodes that nothing uses and whose only effect is their value.
 
-        Built-ins with effects, in-place operators (`..._`), `out=` and `inplace=True` stay.
+        Built-ins with effects, in-place operators (`..._`), `out=`, `inplace=True` and what gives nothing stay.
         """
         used = set(operands(self._result))
         for node in reversed(self.body):
             op = str(node.meta["op"])
             effects = op in OPAQUE or op.endswith("_") or "out" in node.kwargs or node.kwargs.get("inplace") is True
+            effects = effects or isinstance(node.meta["type"], NoneType)
             if not node.users and node not in used and not effects:
                 self.erase(node)
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import torch.fx as fx
 from torch.fx.node import map_arg
 
-from .types import AnyType, TensorType, Type
+from .types import AnyType, TensorType, Type, UnsizedType
 from .values import Values
 
 FORMAT_VERSION = 1
@@ -237,10 +237,10 @@ def bare_types_in(args: Any) -> Any:
 
 
 def _with_alias(kind: Type, alias: str | None) -> Any:
-    return kind.with_(alias=alias) if isinstance(kind, TensorType) else kind
+    return kind.with_(alias=alias) if isinstance(kind, TensorType | UnsizedType) else kind
 
 
 def root_of(node: fx.Node) -> str:
     """Name of the value whose storage a node's tensor lives in."""
     kind = type_of(node)
-    return kind.alias if isinstance(kind, TensorType) and kind.alias else node.name
+    return kind.alias if isinstance(kind, TensorType | UnsizedType) and kind.alias else node.name

@@ -26,13 +26,15 @@ from .program import (
     RunOptions,
     State,
 )
-from .types import DTYPES, AnyType, NoneType, ScalarType, SequenceType, TensorType, Type, contiguous_strides
+from .types import DTYPES, AnyType, NoneType, ScalarType, SequenceType, TensorType, Type, UnsizedType, contiguous_strides
 from .typing import bind_parameters
 from .values import Values, default_kind
 from .wire import torch_object
 
 _CONSTANTS: dict[str, Any] = {"True": True, "False": False, "None": None}
 _SCALARS = ("int", "float", "bool", "complex", "str")
+# Types that may say which number.
+_NUMBERS = ("int", "float", "bool")
 
 
 class Reader:
@@ -217,7 +219,7 @@ class Reader:
             return written  # the verifier allows one such call
         if isinstance(found, AnyType) and written is not None:
             return written
-        if written is not None and _essence(found) != _essence(written):
+        if written is not None and not _agree(written, found):
             from .format import format_type
 
             raise self.error(item, f"{item.children[0]} is {format_type(found)}, the text says {format_type(written)}")
@@ -318,35 +320,54 @@ class Reader:
         if tree.data == "tensor":
             return self.tensor(tree)
         if tree.data == "simple":
-            name = str(tree.children[0])
-            if name in _SCALARS:
-                return ScalarType(name)  # type: ignore[arg-type]
+            name, value = str(tree.children[0]), tree.children[1]
+            if name in _SCALARS and (value is None or name in _NUMBERS):
+                return ScalarType(name, None if value is None else self.number(name, value))  # type: ignore[arg-type]
             if name in ("any", "none"):
                 return AnyType() if name == "any" else NoneType()
             raise self.error(tree, f"unknown type {name!r}", "f32[4, 8], int, float, bool, none, any, (..), [..]")
         inside = [] if tree.children[0] is None else [t for t in tree.children[0].children if t is not None]
         return SequenceType("tuple" if tree.data == "tuple_type" else "list", tuple(map(self.type, inside)))
 
-    def tensor(self, tree: Any) -> TensorType:
+    def number(self, kind: str, token: Any) -> bool | int | float:
+        """The number that a type such as `int(3)` says."""
+        found = _CONSTANTS.get(str(token), str(token))
+        if kind == "bool" and isinstance(found, bool):
+            return found
+        if kind == "int" and token.type == "INT":
+            return self.whole(token)
+        if kind == "float" and token.type == "FLOAT":
+            return float(str(token))
+        raise self.error(token, f"{str(token)!r} is no {kind}", "such as int(3), float(0.5) or bool(True)")
+
+    def tensor(self, tree: Any) -> TensorType | UnsizedType:
         dtype, shape, *rest = tree.children
         if str(dtype) not in DTYPES:
             raise self.error(dtype, f"unknown dtype {str(dtype)!r}", "one of " + ", ".join(DTYPES))
-        sizes = () if shape is None else tuple(map(self.whole, shape.children))
+        sizes: Any = () if shape is None else tuple(None if n.type == "DATA" else self.whole(n) for n in shape.children)
         flags = {str(t.data): t for t in rest if isinstance(t, Tree) and t.data in ("grad", "device", "alias")}
         strides = next((t for t in rest if isinstance(t, Tree) and t.data == "ints"), None)
         offset = next((self.whole(t) for t in rest if isinstance(t, Token)), 0)
+        device = str(flags["device"].children[0]).replace("_", ":") if "device" in flags else "cpu"
+        alias = str(flags["alias"].children[0]) if "alias" in flags else None
+        if None in sizes:
+            if strides is not None or offset:
+                raise self.error(dtype, "strides of a tensor whose sizes depend on data", "they are not known either")
+            return UnsizedType(str(dtype), sizes, device, "grad" in flags, alias)
         stride = contiguous_strides(sizes) if strides is None else tuple(map(self.whole, strides.children))
         if len(stride) != len(sizes):
             raise self.error(dtype, f"{len(sizes)} sizes and {len(stride)} strides")
-        device = str(flags["device"].children[0]).replace("_", ":") if "device" in flags else "cpu"
-        alias = str(flags["alias"].children[0]) if "alias" in flags else None
         return TensorType(str(dtype), sizes, stride, offset, device, "grad" in flags, alias)
 
 
-def _essence(t: Type) -> Any:
-    """What a written type must agree with: dtype and shape; strides and aliases differ between torch versions."""
-    if isinstance(t, TensorType):
-        return t.dtype, t.shape
-    return (t.kind, tuple(map(_essence, t.items))) if isinstance(t, SequenceType) else t
-
-
+def _agree(written: Type, found: Type) -> bool:
+    """Whether a written type may stand for the inferred one: dtype and shape count; strides and aliases differ between
+    torch versions, and a number may be left out."""
+    if isinstance(found, TensorType | UnsizedType):
+        return type(written) is type(found) and (written.dtype, written.shape) == (found.dtype, found.shape)  # type: ignore[union-attr]
+    if isinstance(found, SequenceType) and isinstance(written, SequenceType):
+        same = written.kind == found.kind and len(written.items) == len(found.items)
+        return same and all(map(_agree, written.items, found.items))
+    if isinstance(found, ScalarType) and isinstance(written, ScalarType) and written.value is None:
+        return written.kind == found.kind
+    return written == found

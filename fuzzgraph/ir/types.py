@@ -40,6 +40,8 @@ DTYPES: dict[str, DTypeInfo] = {
         DTypeInfo("c128", "complex", 128, True, torch.complex128),
     )
 }
+# Integers of which torch can make a size lie below.
+LARGEST = 2**62
 FROM_TORCH: dict[torch.dtype, str] = {d.torch_dtype: d.name for d in DTYPES.values()}
 
 
@@ -124,10 +126,49 @@ def tensor(dtype: str, shape: tuple[int, ...], stride: tuple[int, ...] | None = 
 
 
 @dataclass(frozen=True)
+class UnsizedType:
+    """A tensor some of whose sizes depend on data: those are None in `shape`. Strides are not known either."""
+
+    dtype: str
+    shape: tuple[int | None, ...]
+    device: str = "cpu"
+    requires_grad: bool = False
+    alias: str | None = None
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def info(self) -> DTypeInfo:
+        return DTYPES[self.dtype]
+
+    @property
+    def torch_dtype(self) -> torch.dtype:
+        return DTYPES[self.dtype].torch_dtype
+
+    def with_(self, **changes: object) -> UnsizedType:
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
 class ScalarType:
-    """A Python scalar (int, float, bool, complex, str) whose value the program does not fix."""
+    """A Python scalar (int, float, bool, complex, str).
+
+    `value` is the number where it follows from types alone, as a size does: it changes with them. None where the
+    program does not fix it: it is of data, or each call of the script passes another.
+    """
 
     kind: Literal["int", "float", "bool", "complex", "str"]
+    value: bool | int | float | None = None
+
+
+def scalar(value: bool | int | float | complex | str) -> ScalarType:
+    """The type of a Python scalar, with its value where that is a number that types can hold."""
+    kind = type(value).__name__
+    known = isinstance(value, bool | int) and abs(value) < LARGEST
+    known = known or (isinstance(value, float) and math.isfinite(value))
+    return ScalarType(kind, value if known else None)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -156,4 +197,4 @@ class FunctionType:
     code: bytes = field(default=b"", repr=False)
 
 
-Type = TensorType | ScalarType | SequenceType | NoneType | AnyType | FunctionType
+Type = TensorType | UnsizedType | ScalarType | SequenceType | NoneType | AnyType | FunctionType

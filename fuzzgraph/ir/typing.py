@@ -10,7 +10,7 @@ import torch.fx as fx
 from torch.fx.node import map_arg
 
 from .program import Call, InputSpec, Program, Ref, root_of, type_of
-from .types import AnyType, NoneType, ScalarType, SequenceType, TensorType, Type
+from .types import AnyType, NoneType, SequenceType, TensorType, Type, UnsizedType, scalar
 
 if TYPE_CHECKING:
     from .builder import Builder
@@ -71,7 +71,7 @@ def argument_type(b: Script, value: Any) -> Type:
     if value is None:
         return NoneType()
     if isinstance(value, bool | int | float | complex | str):
-        return ScalarType(type(value).__name__)  # type: ignore[arg-type]
+        return scalar(value)
     return AnyType()
 
 
@@ -79,14 +79,14 @@ def structure_type(structure: Any) -> Type:
     """Type of a structure of nodes and literals that a function returns; its tensors own their storage."""
     if isinstance(structure, fx.Node):
         found = type_of(structure)
-        return found.with_(alias=None) if isinstance(found, TensorType) else found
+        return found.with_(alias=None) if isinstance(found, TensorType | UnsizedType) else found
     if isinstance(structure, tuple | list):
         items = tuple(map(structure_type, structure))
         return SequenceType("tuple" if isinstance(structure, tuple) else "list", items)
     if structure is None:
         return NoneType()
     if isinstance(structure, bool | int | float | complex | str):
-        return ScalarType(type(structure).__name__)  # type: ignore[arg-type]
+        return scalar(structure)
     return AnyType()
 
 
@@ -115,8 +115,8 @@ def item_type(args: tuple[Any, ...], owner: str) -> Type:
         if not -len(sequence.items) <= index < len(sequence.items):
             raise Rejected(f"getitem: index {index} of {len(sequence.items)} items")
         item = sequence.items[index]
-        return item.with_(alias=item.alias or owner) if isinstance(item, TensorType) else item
-    if isinstance(sequence, TensorType):
+        return item.with_(alias=item.alias or owner) if isinstance(item, TensorType | UnsizedType) else item
+    if isinstance(sequence, TensorType | UnsizedType):
         raise Rejected("getitem: takes an item of a tuple or list; tensors are indexed by their own operators")
     return AnyType()
 
@@ -130,7 +130,7 @@ def rooted(found: Type, alias_of: tuple[int | None, ...], used: list[fx.Node]) -
 
 
 def _roots(t: Type, node: fx.Node) -> list[str]:
-    if isinstance(t, TensorType):
+    if isinstance(t, TensorType | UnsizedType):
         return [t.alias or root_of(node)]
     return [r for i in t.items for r in _roots(i, node)] if isinstance(t, SequenceType) else []
 
@@ -138,7 +138,7 @@ def _roots(t: Type, node: fx.Node) -> list[str]:
 def _fill(found: Type, alias_of: Iterator[int | None], roots: list[str]) -> Type:
     if isinstance(found, SequenceType):
         return replace(found, items=tuple(_fill(t, alias_of, roots) for t in found.items))
-    if not isinstance(found, TensorType):
+    if not isinstance(found, TensorType | UnsizedType):
         return found
     position = next(alias_of, None)
     return found.with_(alias=roots[position] if position is not None and position < len(roots) else None)

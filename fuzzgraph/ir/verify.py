@@ -22,7 +22,7 @@ from .program import (
     type_of,
     types_in,
 )
-from .types import DTYPES, AnyType, SequenceType, TensorType
+from .types import DTYPES, AnyType, SequenceType, TensorType, UnsizedType
 from .typing import Check, is_opaque
 
 STATE_KINDS = ("list", "dict", "object", "global")
@@ -209,4 +209,4 @@ def tensors_returned(function: Function) -> list[Any]:
     """Types of the tensors in the result, in flattened order."""
     found: list[Any] = []
     map_arg(function.result, lambda n: found.append(type_of(n)))
-    return [t for t in found if isinstance(t, TensorType | AnyType)]
+    return [t for t in found if isinstance(t, TensorType | UnsizedType | AnyType)]

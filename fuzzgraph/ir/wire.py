@@ -25,7 +25,7 @@ from .program import (
     State,
     TorchName,
 )  # fmt: skip
-from .types import AnyType, FunctionType, NoneType, ScalarType, SequenceType, TensorType, Type
+from .types import AnyType, FunctionType, NoneType, ScalarType, SequenceType, TensorType, Type, UnsizedType
 from .values import Values
 
 _TORCH_OBJECTS = (torch.dtype, torch.memory_format, torch.layout)
@@ -70,7 +70,7 @@ def pack_value(value: Any) -> Any:
         return {"$": "slice", "v": [pack_value(v) for v in (value.start, value.stop, value.step)]}
     if value is Ellipsis:
         return {"$": "ellipsis"}
-    if isinstance(value, TensorType | ScalarType | SequenceType | NoneType | AnyType | FunctionType):
+    if isinstance(value, Type):
         return {"$": "type", "v": pack_type(value)}
     raise ProgramError(f"a program cannot hold {type(value).__name__} {value!r}")
 
@@ -110,8 +110,10 @@ def unpack_value(data: Any, nodes: dict[str, fx.Node] | None = None) -> Any:
 def pack_type(t: Type) -> Any:
     if isinstance(t, TensorType):
         return ["tensor", t.dtype, list(t.shape), list(t.stride), t.offset, t.device, t.requires_grad, t.alias]
+    if isinstance(t, UnsizedType):
+        return ["unsized", t.dtype, list(t.shape), t.device, t.requires_grad, t.alias]
     if isinstance(t, ScalarType):
-        return ["scalar", t.kind]
+        return ["scalar", t.kind] if t.value is None else ["scalar", t.kind, t.value]
     if isinstance(t, SequenceType):
         return ["sequence", t.kind, [pack_type(i) for i in t.items]]
     if isinstance(t, FunctionType):
@@ -124,8 +126,10 @@ def unpack_type(data: Any) -> Type:
     if head == "tensor":
         dtype, shape, stride, offset, device, grad, alias = rest
         return TensorType(dtype, tuple(shape), tuple(stride), offset, device, grad, alias)
+    if head == "unsized":
+        return UnsizedType(rest[0], tuple(rest[1]), *rest[2:])
     if head == "scalar":
-        return ScalarType(rest[0])
+        return ScalarType(*rest)
     if head == "sequence":
         return SequenceType(rest[0], tuple(unpack_type(i) for i in rest[1]))
     if head == "function":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,14 +29,22 @@ class Rendered:
 
 
 def render(program: Program, book: RuleBook | None = None, forms: Mapping[str, Form] | None = None) -> Rendered:
-    """The program as a Python module that imports torch only.
+    """The program as a Python module that imports torch, and of Python's own modules what it calls.
 
     The module defines `make_inputs()`, the functions, `run(wrap, inputs)` and, for a program with states,
     `get_states()`. `book` knows the operators' spellings; without it all are written plainly. Equal programs give
     equal sources. Raises ProgramError for what cannot be written.
     """
     parts = module_parts(program, book, load_forms() if forms is None else forms)
-    return Rendered("import torch\n\n\n" + "\n\n\n".join(parts) + "\n", outputs_of(program))
+    own = [f"import {name}\n" for name in python_modules(parts)]
+    head = "".join([*own, "\n" if own else "", "import torch"])
+    return Rendered(head + "\n\n\n" + "\n\n\n".join(parts) + "\n", outputs_of(program))
+
+
+def python_modules(parts: Sequence[str]) -> list[str]:
+    """Python's own modules of which the parts call functions."""
+    text = "\n".join(parts)
+    return [name for name in ("math", "operator") if re.search(rf"(?<![\w.]){name}\.\w+\(", text)]
 
 
 def module_parts(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch.fx as fx
 
-from ..ir.builtins import APPLIED
+from ..ir.builtins import APPLIED, is_python
 from ..ir.program import op_of, spelling_of
 from .literals import Namer, index_text, literal
 
@@ -58,7 +58,8 @@ def _plain_call(op: str, key: str | None, args: tuple[Any, ...], kwargs: dict[st
         return f"torch.{op.removesuffix(APPLIED)}({', '.join([texts[0], *texts[len(args):]])})({', '.join(rest)})"
     if method and args and isinstance(args[0], fx.Node):
         return f"{texts[0]}.{op.rpartition('.')[2]}({', '.join(texts[1:])})"
-    return f"torch.{op}({', '.join(texts)})"
+    called = op.removeprefix("builtins.") if is_python(op) else f"torch.{op}"
+    return f"{called}({', '.join(texts)})"
 
 
 @functools.cache

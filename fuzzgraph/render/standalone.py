@@ -11,7 +11,7 @@ from . import check, quote
 from .contexts import compile_kwargs
 from .forms import Form, load_forms
 from .literals import literal
-from .module import module_parts
+from .module import module_parts, python_modules
 from .unusual import MISSED, NAMES, fake_compare
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ def standalone(
     for word, text in main.items():
         end = end.replace(word, text)
     header = _header(program, wide, _tree_functions(program, checks, short, fake), fake)
+    header = "".join(f"import {name}\n" for name in python_modules(parts)) + header
     return _docstring(title, details) + header + "\n\n\n" + "\n\n\n".join([*parts, end]) + "\n"
 
 

@@ -9,12 +9,15 @@ from fuzzgraph.ir.infer import Inferred
 from fuzzgraph.ir.program import TorchName
 from fuzzgraph.ir.types import (
     DTYPES,
+    LARGEST,
     AnyType,
     NoneType,
     ScalarType,
     SequenceType,
     TensorType,
+    UnsizedType,
     contiguous_strides,
+    scalar,
     tensor,
 )
 
@@ -116,9 +119,18 @@ def tensor_types(draw: st.DrawFn) -> TensorType:
     return TensorType(dtype, shape, stride, draw(st.integers(0, 5)), device, grad, draw(st.none() | NAMES))
 
 
+@st.composite
+def unsized_types(draw: st.DrawFn) -> UnsizedType:
+    shape = [None, *draw(st.lists(st.none() | st.integers(0, 9), max_size=3))]
+    dtype = draw(st.sampled_from(sorted(DTYPES)))
+    grad = DTYPES[dtype].kind in ("float", "complex") and draw(st.booleans())
+    return UnsizedType(dtype, tuple(draw(st.permutations(shape))), "cpu", grad, draw(st.none() | NAMES))
+
+
+NUMBERS = st.booleans() | st.integers(-LARGEST + 1, LARGEST - 1) | st.floats(allow_nan=False, allow_infinity=False)
 TYPES = st.recursive(
     st.one_of(
-        tensor_types(), st.sampled_from(["int", "float", "bool", "complex", "str"]).map(ScalarType),
+        tensor_types(), unsized_types(), NUMBERS.map(scalar), st.sampled_from(["int", "float", "bool", "complex", "str"]).map(ScalarType),
         st.sampled_from([NoneType(), AnyType()]),
     ),
     lambda inner: st.builds(

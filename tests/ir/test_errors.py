@@ -25,7 +25,7 @@ def message(program: str, infer: ByName | None = None) -> str:
         (HEAD + "def f(x) {\n  a: f32[2] = sin(x $\n", "p.fg:4:21: found '$', expected ..."),
         (HEAD + "def f(x) {\n  a: f32[2] = sin(x\n",
          "p.fg:4:20: found the end of the file, expected '(', ')', ',', '='"),
-        (HEAD + "input y: f32(2)\n" + BODY, "p.fg:3:13: found '(', expected '[', call, ..."),
+        (HEAD + "input y: f32(2)\n" + BODY, "p.fg:3:10: input y: unknown type 'f32' (f32[4, 8], ..."),
         (HEAD + "input y: f33[2]\n" + BODY, "p.fg:3:10: input y: unknown dtype 'f33' (one of bool, u8, i8, i16, ...)"),
         (HEAD + "input y: int\n" + BODY, "p.fg:3:7: input y must be a tensor, such as f32[4, 8]"),
         (HEAD + "input y: f32[2, 2][1]\n" + BODY, "p.fg:3:10: input y: 2 sizes and 1 strides"),
