@@ -130,6 +130,14 @@ def known(*values: Any) -> bool:
     return not any(isinstance(v, ScalarType) for v in values)
 
 
+def finite(value: Any) -> bool:
+    """Whether a Python number is real and of a magnitude that arithmetic with a few others keeps within 64 bits, as far
+    as the program fixes it."""
+    if isinstance(value, ScalarType):
+        return value.kind in ("bool", "int", "float")
+    return isinstance(value, (bool, int, float)) and abs(value) < 1e6
+
+
 def pick(condition: Any, first: Any, second: Any) -> Any:
     """`first` where the condition holds, else `second`: a result's dtype is a call, not a conditional."""
     return first if condition else second
@@ -144,7 +152,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         broadcast, shape_of, is_tensor, has_tensor, kind, wrap, dims_of, reduced, size_at, sizes_at, replaced,
-        without, swapped, product, all_even, distinct, known, loss_shape, pick, dtypes.promote, dtypes.can_cast,
+        without, swapped, product, all_even, distinct, known, finite, loss_shape, pick, dtypes.promote, dtypes.can_cast,
         dtypes.floating, dtypes.real_of, dtypes.complex_of, dtypes.summed, dtypes.fits, dtypes.in_range, len,
         min, max, abs, sum, tuple, sorted,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from ..ir.types import UnsizedType
 from . import matching, sampling
 from .model import (
     Alias,
@@ -24,6 +25,7 @@ from .model import (
     Upstream,
 )
 from .spelling import applicable
+from .unsized import is_unsized, stand_ins
 from .wants import ValueDomain
 
 
@@ -89,22 +91,34 @@ class Rule:
         Operands that share storage are told by equal `TensorType.alias`: give a root value its own name there, or
         two roots count as distinct.
         """
-        found = matching.match(self, args, kwargs)
-        return found if isinstance(found, str) else None
+        for known_args, known_kwargs in stand_ins(args, kwargs):
+            found = matching.match(self, known_args, known_kwargs)
+            if isinstance(found, str):
+                return found
+        return self._unsized_written(args, kwargs)
+
+    def _unsized_written(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
+        """Memory of a tensor whose strides are not known is not written."""
+        bound = matching.bind(self, args, kwargs)
+        for param in self.params:
+            if self.writes(param) and isinstance(bound, dict) and isinstance(bound.get(param.name), UnsizedType):
+                return f"{param.name} is written, and its sizes depend on data"
+        return None
 
     def results(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, tuple[int, ...]]] | None:
         """Declared dtype and shape of each result tensor; None where the rule leaves them to inference.
 
-        For arguments that `check` accepts.
+        For arguments that `check` accepts. None too where sizes depend on data.
         """
-        env = matching.match(self, args, kwargs)
+        env = "" if is_unsized((args, kwargs)) else matching.match(self, args, kwargs)
         return None if self.result is None or isinstance(env, str) else matching.results(self, env)
 
     def domains(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[int, ValueDomain]:
         """What elements must be, by the flat index of the tensor operand (args in order, then kwargs in order).
 
-        For arguments that `check` accepts.
+        For arguments that `check` accepts. Of operands whose sizes depend on data, what is needed without elements.
         """
+        args, kwargs = stand_ins(args, kwargs)[0]
         env = matching.match(self, args, kwargs)
         return {} if isinstance(env, str) else matching.domains(self, args, kwargs, env)
 
@@ -151,7 +165,7 @@ class Rule:
                 lists = isinstance(first, TensorSpec) and first.count is not None
                 kinds.append("tensors" if lists else "tensor" if param.tensor else getattr(first, "kind", ""))
         count = len(self.result) if self.result is not None and self.result_tuple else 1
-        return (*kinds, "inplace" in self.tags, count)
+        return (*kinds, "inplace" in self.tags, "number" in self.tags, count)
 
 
 class RuleBook:

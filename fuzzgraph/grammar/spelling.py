@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..ir.types import AnyType, TensorType
+from ..ir.types import AnyType, TensorType, UnsizedType
 
 if TYPE_CHECKING:
     from .rule import Rule
@@ -37,7 +37,7 @@ def applicable(rule: Rule, spelling: str, args: tuple[Any, ...], kwargs: Mapping
         return not kwargs and len(args) == places(template)
     if spelling == "method":
         # No method takes out=.
-        return bool(args) and "out" not in kwargs and isinstance(args[0], (TensorType, AnyType))
+        return bool(args) and "out" not in kwargs and isinstance(args[0], (TensorType, UnsizedType, AnyType))
     return spelling != "keywords" or len(args) > 1
 
 
