@@ -11,7 +11,7 @@ from ..errors import FuzzgraphError
 from ..grammar.rule import Rule, RuleBook, calls
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.infer import Inference
-from ..ir.program import Program, type_of
+from ..ir.program import Program, RunOptions, type_of
 from ..ir.retype import retype
 from ..ir.types import DTYPES, SequenceType, TensorType
 from ..render.forms import Form, load_forms
@@ -19,7 +19,8 @@ from .adapt import Adapters
 from .closed import keeps
 from .domains import Knowledge, written_nodes
 from .hazards import IMPURE, hazard
-from .options import draw_options, set_needs
+from .numbers import Numbers
+from .options import draw_options, number_options, set_needs
 from .pool import ProgramSource
 from .profile import Profile, pick
 from .script import draw_calls, draw_region, draw_result, first_call
@@ -74,6 +75,7 @@ class Generator:
             self.extend(b, f, source, rng)
         if self._last_view(f) is not None and rng.random() < self.profile.write_view:
             self.extend(b, f, source, rng)
+        numbers = bool(f.body) and self._numbers(b, f, source, rng)
         if not f.body:
             return None
         if not any(s.type.requires_grad for s in b.inputs):
@@ -84,14 +86,32 @@ class Generator:
         if region is not None:
             f.regions.append(region)
         # A second call meets what the first one wrote, so that what was in range may no longer be.
-        if rng.random() < self.profile.calls and not self._doubts(b):
-            draw_calls(b, f, first_call(f), self.fits, rng)
+        if rng.random() < (self.profile.number_calls if numbers else self.profile.calls) and not self._doubts(b):
+            draw_calls(b, f, first_call(f), self.fits, rng, sizes=numbers)
         set_needs(self.book, b)
         try:
             program = b.build()
         except Rejected:
             return None
         return program if hazard(self.book, self.adapters, b) is None else None
+
+    def _numbers(self, b: Builder, f: FunctionBuilder, source: ProgramSource, rng: Random) -> bool:
+        """Bring Python numbers and sizes that depend on data in, by the profile's shares; whether there are any now."""
+        numbers, profile = Numbers(self.book, self.adapters, b, f), self.profile
+        done = False
+        if rng.random() < profile.numbers:
+            takers = [self.book.rules[op] for op in numbers.takers if op in self.book.rules]
+            if takers and rng.random() < profile.number_taker:
+                self.add(rng.choice(takers), b, f, source, rng)
+            for _ in range(rng.choice((1, 1, 2, 3))):
+                done = numbers.replace_literal(rng) or done
+            if done and rng.random() < profile.number_assert:
+                numbers.assert_something(rng)
+        if rng.random() < profile.unsized:
+            done = numbers.unsized(rng) or done
+        if done and b.options == RunOptions(grad=b.options.grad):
+            b.options = number_options(b.options, rng)
+        return done
 
     def _lengths(self, source: ProgramSource) -> tuple[tuple[int, float], ...]:
         if not source.fused or source.theme is None:

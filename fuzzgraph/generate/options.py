@@ -94,6 +94,9 @@ CONFIG: Mapping[str, tuple[Any, ...]] = {
 # Patches that change results by design, or that need what a plain call does not give.
 NEEDS_NO_GRAD = frozenset({"inductor.freezing"})
 
+# Settings that keep numbers and sizes of data in the graph.
+CAPTURE = ("dynamo.capture_scalar_outputs", "dynamo.capture_dynamic_output_shape_ops")
+
 DYNAMIC = ((None, 55), (True, 35), (False, 10))
 MODES = ((None, 94.0), ("default", 3.0), ("max-autotune-no-cudagraphs", 0.5), ("reduce-overhead", 1.0))
 AUTOCAST = ((None, 90), ("bf16", 8), ("f16", 2))
@@ -127,6 +130,15 @@ def draw_options(rng: Random, profile: Profile, floating: bool = True) -> RunOpt
         dynamic=pick(DYNAMIC, rng), fullgraph=rng.random() < 0.2, grad=grad, autocast=pick(AUTOCAST, rng),
         inference=inference, mode=mode, config=config,
     )  # fmt: skip
+
+
+def number_options(options: RunOptions, rng: Random) -> RunOptions:
+    """Options under which sizes are symbols, and numbers and sizes of data too, as often as not."""
+    options = replace(options, dynamic=pick(DYNAMIC, rng))
+    if rng.random() < 0.5:
+        return options
+    captured = rng.sample(CAPTURE, rng.choice((1, 2)))
+    return replace(options, config=tuple((name, True) for name in sorted(captured)))
 
 
 def change_option(options: RunOptions, rng: Random) -> RunOptions:

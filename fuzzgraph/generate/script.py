@@ -11,7 +11,7 @@ import torch.fx as fx
 
 from ..ir.builder import Builder, FunctionBuilder
 from ..ir.program import Call, Context, InputSpec, Ref, Region, type_of
-from ..ir.types import SequenceType, TensorType
+from ..ir.types import ScalarType, SequenceType, TensorType, UnsizedType
 from ..render.forms import Form
 from .layout import SIZES, similar_strides
 from .profile import Profile, pick
@@ -24,8 +24,9 @@ LITERALS = (None, 3, 0.5, True, "s")
 
 
 def leaves(f: FunctionBuilder) -> list[fx.Node]:
-    """Tensors of the body that nothing uses, in order; of unused tuples of tensors, themselves."""
-    return [n for n in f.body if not n.users and isinstance(type_of(n), TensorType | SequenceType)]
+    """Values of the body that nothing uses, in order: tensors, numbers, tuples of them."""
+    kinds = TensorType | UnsizedType | SequenceType | ScalarType
+    return [n for n in f.body if not n.users and isinstance(type_of(n), kinds)]
 
 
 def draw_result(f: FunctionBuilder, profile: Profile, rng: Random) -> Any:
@@ -35,7 +36,7 @@ def draw_result(f: FunctionBuilder, profile: Profile, rng: Random) -> Any:
     if written and len(found) > len(written) and rng.random() < 0.3:
         # The write shows in the input alone.
         found = [n for n in found if n not in written]
-    others = [n for n in f.nodes if isinstance(type_of(n), TensorType) and n not in found]
+    others = [n for n in f.nodes if isinstance(type_of(n), TensorType | UnsizedType | ScalarType) and n not in found]
     if others and rng.random() < profile.extra_output:
         found.insert(rng.randrange(len(found) + 1), rng.choice(others))
     if found and rng.random() < 0.04:
@@ -64,15 +65,22 @@ def first_call(f: FunctionBuilder) -> Call:
     return Call(f.name, tuple(Ref(n.name) for n in f.placeholders))
 
 
-def draw_calls(b: Builder, f: FunctionBuilder, first: Call, fits: Fits, rng: Random) -> None:
-    """Add one or two further calls, made from the first one."""
+KINDS = ("same", "context", "sizes", "sizes", "values", "fresh")
+
+
+def draw_calls(
+    b: Builder, f: FunctionBuilder, first: Call, fits: Fits, rng: Random, sizes: bool = False
+) -> None:
+    """Add one or two further calls, made from the first one; with `sizes`, on inputs of other sizes."""
     for _ in range(rng.choice((1, 1, 2))):
-        draw_call(b, f, first, fits, rng)
+        draw_call(b, f, first, fits, rng, "sizes" if sizes else None)
 
 
-def draw_call(b: Builder, f: FunctionBuilder, first: Call, fits: Fits, rng: Random) -> None:
+def draw_call(
+    b: Builder, f: FunctionBuilder, first: Call, fits: Fits, rng: Random, kind: str | None = None
+) -> None:
     """Add a call: on the same inputs, in a context, on inputs of other values or sizes, compiled anew."""
-    kind = rng.choice(("same", "context", "sizes", "sizes", "values", "fresh"))
+    kind = kind or rng.choice(KINDS)
     if kind == "context" and not b.options.grad:
         name = rng.choice(("no_grad", "inference_mode", "autocast"))
         args = ("bf16",) if name == "autocast" else ()

@@ -10,7 +10,7 @@ import torch.fx as fx
 
 from ..errors import ProgramError
 from ..ir.program import Function, Region, op_of, source_of, type_of
-from ..ir.types import TensorType
+from ..ir.types import NoneType, TensorType
 from . import effects
 from .forms import Block, Form, indented
 from .literals import literal
@@ -109,8 +109,8 @@ class FunctionWriter:
             self.rebound[node] = node.args[0]  # type: ignore[assignment]
         if spelled.statement:
             return [spelled.text] + ([f"{node.name} = {spelled.value}"] if node.users else [])
-        # In-place operators whose result nobody uses stand alone, as people write them.
+        # In-place operators whose result nobody uses stand alone, as people write them, and what gives nothing.
         inplace = op_of(node).endswith("_") and not op_of(node).endswith("__")
-        if not node.users and (inplace or spelled.value == "effect"):
+        if not node.users and (inplace or spelled.value == "effect" or isinstance(type_of(node), NoneType)):
             return [spelled.text]
         return [f"{node.name} = {spelled.text}"]
