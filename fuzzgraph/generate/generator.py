@@ -66,16 +66,17 @@ class Generator:
         f = b.function("f")
         source = ProgramSource(self.book, b, f, self.profile, self.adapters, grad=b.options.grad)
         source.grow = self.grow
-        source.fused = rng.random() < self.profile.fused
+        wanted = rng.random() < self.profile.numbers, rng.random() < self.profile.unsized
+        source.fused = not any(wanted) and rng.random() < self.profile.fused
         if source.fused:
             source.theme = pick(self.profile.fused_themes, rng)
         elif rng.random() < self.profile.theme:
             source.theme = pick(self.profile.themes, rng)
-        for _ in range(pick(self._lengths(source), rng)):
+        for _ in range(pick(self.profile.number_operators if any(wanted) else self._lengths(source), rng)):
             self.extend(b, f, source, rng)
         if self._last_view(f) is not None and rng.random() < self.profile.write_view:
             self.extend(b, f, source, rng)
-        numbers = bool(f.body) and self._numbers(b, f, source, rng)
+        numbers = bool(f.body) and self._numbers(b, f, source, rng, *wanted)
         if not f.body:
             return None
         if not any(s.type.requires_grad for s in b.inputs):
@@ -95,11 +96,13 @@ class Generator:
             return None
         return program if hazard(self.book, self.adapters, b) is None else None
 
-    def _numbers(self, b: Builder, f: FunctionBuilder, source: ProgramSource, rng: Random) -> bool:
-        """Bring Python numbers and sizes that depend on data in, by the profile's shares; whether there are any now."""
+    def _numbers(
+        self, b: Builder, f: FunctionBuilder, source: ProgramSource, rng: Random, wanted: bool, unsized: bool
+    ) -> bool:
+        """Bring Python numbers and a size that depends on data in, as wanted; whether there are any now."""
         numbers, profile = Numbers(self.book, self.adapters, b, f), self.profile
         done = False
-        if rng.random() < profile.numbers:
+        if wanted:
             takers = [self.book.rules[op] for op in numbers.takers if op in self.book.rules]
             if takers and rng.random() < profile.number_taker:
                 self.add(rng.choice(takers), b, f, source, rng)
@@ -107,7 +110,7 @@ class Generator:
                 done = numbers.replace_literal(rng) or done
             if done and rng.random() < profile.number_assert:
                 numbers.assert_something(rng)
-        if rng.random() < profile.unsized:
+        if unsized:
             done = numbers.unsized(rng) or done
         if done and b.options == RunOptions(grad=b.options.grad):
             b.options = number_options(b.options, rng)

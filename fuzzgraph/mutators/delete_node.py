@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import torch.fx as fx
 
 from ..ir.builder import FunctionBuilder, Rejected
 from ..ir.program import Program, type_of
-from ..ir.types import TensorType
+from ..ir.types import ScalarType, TensorType
 from ..ir.typing import operands
 from . import mutator
 from ._edit import Edit, attempt
@@ -34,6 +35,10 @@ def _bypass(edit: Edit, f: FunctionBuilder, node: fx.Node, owner: fx.Node, rng: 
     """Erase a value; what used it uses an operand of the node that owns it, made to fit."""
     kind = type_of(node)
     if node.users or node in operands(f.result):
+        if isinstance(kind, ScalarType):
+            f.replace_uses(node, _number(kind, owner, rng))
+            f.erase(node)
+            return
         if not isinstance(kind, TensorType):
             raise Rejected(f"{node.name} is no tensor")
         order = {n: i for i, n in enumerate(f.nodes)}
@@ -47,3 +52,13 @@ def _bypass(edit: Edit, f: FunctionBuilder, node: fx.Node, owner: fx.Node, rng: 
             by = edit.fitted(f, by, kind, rng, node)
         f.replace_uses(node, by)
     f.erase(node)
+
+
+def _number(kind: ScalarType, node: fx.Node, rng: Random) -> Any:
+    """What stands for a number that goes: its value, or a number that it was made of."""
+    mine = [n for n in node.all_input_nodes if isinstance(type_of(n), ScalarType)]
+    if mine and rng.random() < 0.5:
+        return rng.choice(mine)
+    if kind.value is None:
+        raise Rejected(f"{node.name} is of data")
+    return kind.value

@@ -17,7 +17,7 @@ import torch.fx as fx
 from ..ir.builtins import BUILTINS
 from ..ir.nested import functions_in
 from ..ir.program import Call, Function, Program, Ref, op_of, root_of, type_of
-from ..ir.types import SequenceType, TensorType, Type
+from ..ir.types import ScalarType, SequenceType, TensorType, Type, UnsizedType
 
 if TYPE_CHECKING:
     from ..grammar import RuleBook
@@ -58,20 +58,31 @@ def taint(program: Program, book: RuleBook | None) -> Taint:
 def _rounds_to_integer(node: fx.Node) -> bool:
     """Whether floats become integers. Out of range that is undefined in C++, and next to a whole number the last bit
     decides: eager and compiled may differ and both be right."""
-    result = type_of(node)
-    operands = [t for t in map(type_of, node.all_input_nodes) if isinstance(t, TensorType)]
-    integer = isinstance(result, TensorType) and result.info.kind == "int"
-    return integer and any(t.info.kind in ("float", "complex") for t in operands)
+    kinds = map(_number_kind, map(type_of, node.all_input_nodes))
+    return _number_kind(type_of(node)) == "int" and any(kind in ("float", "complex") for kind in kinds)
+
+
+def _number_kind(kind: Type) -> str:
+    """bool, int, float or complex: of the elements of a tensor, or of a Python number that types do not fix."""
+    if isinstance(kind, TensorType | UnsizedType):
+        return kind.info.kind
+    return kind.kind if isinstance(kind, ScalarType) and kind.value is None else ""
 
 
 def _is_exact(kind: Type) -> bool:
-    return isinstance(kind, TensorType) and kind.info.kind in ("int", "bool")
+    return _number_kind(kind) in ("int", "bool")
 
 
 def _decides(node: fx.Node) -> bool:
     """Whether floats become truth values."""
-    result = type_of(node)
-    return isinstance(result, TensorType) and result.info.kind == "bool"
+    return _number_kind(type_of(node)) == "bool"
+
+
+def _follows_from_types(kind: Type) -> bool:
+    """Whether a value is of sizes alone."""
+    if isinstance(kind, SequenceType):
+        return bool(kind.items) and all(map(_follows_from_types, kind.items))
+    return isinstance(kind, ScalarType) and kind.value is not None
 
 
 class _Flow:
@@ -124,6 +135,8 @@ class _Flow:
         tags = self._tags(op)
         operands = [n for n in node.all_input_nodes]
         if op == "getitem" and operands and self._item_only(function, node):
+            return
+        if _follows_from_types(type_of(node)):
             return
         dirty = any(self._is(function, n) for n in operands)
         if op == "call":
@@ -185,7 +198,7 @@ class _Flow:
         return True
 
     def _mark_indices(self, function: Function, node: fx.Node, kind: Type) -> None:
-        if isinstance(kind, TensorType):
+        if isinstance(kind, TensorType | UnsizedType):
             if kind.info.kind == "int":
                 self._mark(function, node)
         elif isinstance(kind, SequenceType):
@@ -195,7 +208,7 @@ class _Flow:
     def _mark(self, function: Function, node: fx.Node) -> None:
         self.values.add((function.name, node.name))
         # Fresh items of one sequence have the sequence's name as root, but storages of their own.
-        if isinstance(type_of(node), TensorType) and (function.name, root_of(node)) not in self.items:
+        if isinstance(type_of(node), TensorType | UnsizedType) and (function.name, root_of(node)) not in self.items:
             self.roots.add((function.name, root_of(node)))
 
     def _is(self, function: Function, node: fx.Node) -> bool:
@@ -205,7 +218,7 @@ class _Flow:
         if key in self.values or self.items.get(key):
             return True
         kind, root = type_of(node), (function.name, root_of(node))
-        return isinstance(kind, TensorType) and (root in self.roots or (_is_exact(kind) and self._computed(root)))
+        return isinstance(kind, TensorType | UnsizedType) and (root in self.roots or (_is_exact(kind) and self._computed(root)))
 
     def _computed(self, root: tuple[str, str]) -> bool:
         """Whether integers of a storage are bits of computed floats."""

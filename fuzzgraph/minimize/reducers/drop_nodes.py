@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -9,13 +10,15 @@ import torch.fx as fx
 
 from ...ir.builder import Rejected
 from ...ir.program import Function, Program, op_of, type_of
-from ...ir.types import TensorType
+from ...ir.types import ScalarType, TensorType
 from ...ir.typing import operands
 from ...mutators.tools import Tools
 from .. import Change, reducer
 from .._reduction import Reduction, call_types, fresh_type
 
 NUMBER = 1
+# What stands for numbers of data.
+LITERALS: Mapping[str, Any] = {"int": 1, "float": 1.0, "bool": True}
 
 
 @reducer("drop_nodes", order=40)
@@ -34,6 +37,8 @@ def _of_node(f: Function, node: fx.Node, types: list[TensorType], grad: bool) ->
     place, kind = f"{f.name}.{node.name}", type_of(node)
     if not node.users:
         return [Change(place, f"no {op_of(node)}", partial(_erase, f.name, node.name), joint=True)]
+    if isinstance(kind, ScalarType):
+        return _of_number(f, node, kind)
     if not isinstance(kind, TensorType):
         return _of_items(f, node)
     found = []
@@ -48,8 +53,19 @@ def _of_node(f: Function, node: fx.Node, types: list[TensorType], grad: bool) ->
     for other in (*others, *(p for p in params if _alike(p, kind))):
         found.append(_by(f, node, other))
     if not any(user.op == "output" for user in node.users):
-        found.append(Change(place, f"{NUMBER} for {op_of(node)}", partial(_replace_by_number, f.name, node.name)))
+        found.append(Change(place, f"{NUMBER} for {op_of(node)}", partial(_replace_by_number, f.name, node.name, NUMBER)))
     return found
+
+
+def _of_number(f: Function, node: fx.Node, kind: ScalarType) -> list[Change]:
+    """A Python number: its value where that follows from types, else a literal; then a number that it was made of."""
+    place = f"{f.name}.{node.name}"
+    value = kind.value if kind.value is not None else LITERALS.get(kind.kind)
+    mine = [n for n in dict.fromkeys(operands((node.args, dict(node.kwargs)))) if isinstance(type_of(n), ScalarType)]
+    found = [] if value is None else [
+        Change(place, f"{value} for {op_of(node)}", partial(_replace_by_number, f.name, node.name, value), joint=True)
+    ]  # fmt: skip
+    return [*found, *(_by(f, node, other) for other in mine)]
 
 
 def _of_items(f: Function, node: fx.Node) -> list[Change]:
@@ -110,9 +126,8 @@ def _replace_by_input(function: str, name: str, types: list[TensorType], edit: R
     edit.replace(f, node, edit.input_like(f, types))
 
 
-def _replace_by_number(function: str, name: str, edit: Reduction) -> None:
+def _replace_by_number(function: str, name: str, by: Any, edit: Reduction) -> None:
     f, node = edit.find(function, name)
     if node in operands(f.result):
         raise Rejected(f"{name} is returned")
-    by: Any = NUMBER
     edit.replace(f, node, by)
