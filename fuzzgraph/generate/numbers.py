@@ -25,7 +25,7 @@ SIZES = frozenset({"int", "ints", "value"})
 NUMBERS = frozenset({"number", "float"})
 TRIES = 6
 # How often a number that may be any is one of data, and how often a value is chosen by a condition.
-OF_DATA = 0.35
+OF_DATA = 0.5
 CHOSEN = 0.3
 OTHERS = (-1, 0, 1, 2, 3, 5)
 # The remainder of an integer of data by this is small, whatever the data.
@@ -35,7 +35,7 @@ Path = tuple[Any, ...]
 
 
 class Numbers:
-    """Brings numbers into one function. Each method returns whether it did, and leaves the function as it was if not."""
+    """Brings numbers into one function. Methods return whether they did, and leave the function as it was if not."""
 
     def __init__(self, book: RuleBook, adapters: Adapters, b: Builder, f: FunctionBuilder) -> None:
         self.book, self.adapters, self.b, self.f = book, adapters, b, f

@@ -72,7 +72,7 @@ class Profile:
     # How often literals are said by Python numbers, made of sizes or read from tensors, and how many operators such a
     # program has; how often one that takes a number is added then, and a condition on sizes is asserted; how often it
     # calls again.
-    numbers: float = 0.1
+    numbers: float = 0.16
     number_operators: tuple[tuple[int, float], ...] = ((1, 4), (2, 4), (3, 2))
     number_taker: float = 0.6
     number_assert: float = 0.15

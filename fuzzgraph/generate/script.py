@@ -65,6 +65,10 @@ def first_call(f: FunctionBuilder) -> Call:
     return Call(f.name, tuple(Ref(n.name) for n in f.placeholders))
 
 
+# How inputs of other sizes differ, and how often such are tried.
+RESIZINGS = (("everywhere", 4.0), ("multiples", 2.0), ("one", 2.0), ("equal", 1.0), ("edge", 1.5))
+SIZE_TRIES = 3
+
 KINDS = ("same", "context", "sizes", "sizes", "values", "fresh")
 
 
@@ -72,7 +76,8 @@ def draw_calls(
     b: Builder, f: FunctionBuilder, first: Call, fits: Fits, rng: Random, sizes: bool = False
 ) -> None:
     """Add one or two further calls, made from the first one; with `sizes`, on inputs of other sizes."""
-    for _ in range(rng.choice((1, 1, 2))):
+    # Sizes are symbols from the second call on: only a third one meets code that was compiled for another size.
+    for _ in range(rng.choice((1, 2, 2) if sizes else (1, 1, 2))):
         draw_call(b, f, first, fits, rng, "sizes" if sizes else None)
 
 
@@ -94,24 +99,57 @@ def draw_call(
 
 
 def other_sizes(b: Builder, f: FunctionBuilder, call: Call, fits: Fits, rng: Random) -> bool:
-    """Add a call on inputs in which one size is another everywhere, if the function `fits` it as its only call."""
+    """Add a call on inputs of other sizes, if the function `fits` it as its only call."""
     specs = [b.spec(a.name) for a in call.args if isinstance(a, Ref)]
-    sizes = sorted({n for s in specs for n in s.type.shape if n > 1})
-    if not sizes or any(s.view_of for s in specs):
+    if any(s.view_of for s in specs):
         return False
-    old = rng.choice(sizes)
-    new = pick([(n, w) for n, w in SIZES if n not in (old, 0)], rng)
+    for _ in range(SIZE_TRIES):
+        changed = changed_sizes(specs, rng)
+        if changed and _fits_alone(b, f, replace(call, fresh=False), changed, fits):
+            b.add_call(copied(b, call, changed, rng))
+            return True
+    return False
+
+
+def _fits_alone(b: Builder, f: FunctionBuilder, call: Call, changed: Mapping[str, InputSpec], fits: Fits) -> bool:
     trial = Builder(b.infer, b.check)
     trial.options = b.options
-    changed = {s.name: grown_index(resized(s, old, new), old, new) for s in specs}
-    for spec in (*specs, *b.constants):
+    for spec in [s for s in b.inputs if Ref(s.name) in call.args] + b.constants:
         (trial.add_constant if spec in b.constants else trial.add_input)(changed.get(spec.name, spec))
     trial.functions = {f.name: FunctionBuilder(trial, f.finish())}
     trial.add_call(call)
-    if not fits(trial):
-        return False
-    b.add_call(copied(b, call, changed, rng))
-    return True
+    return fits(trial)
+
+
+def changed_sizes(specs: list[InputSpec], rng: Random) -> dict[str, InputSpec]:
+    """The inputs with other sizes: one size everywhere, with its multiples at times; 0 or 1; or one dim alone, so that
+    what was equal no longer is, or now is."""
+    how = pick(RESIZINGS, rng)
+    dims = [(s, d) for s in specs for d in range(s.type.rank)]
+    if not dims:
+        return {}
+    chosen, dim = rng.choice(dims)
+    old = chosen.type.shape[dim]
+    new = rng.choice((0, 1)) if how == "edge" else pick([(n, w) for n, w in SIZES if n > 0], rng)
+    if how == "equal":
+        new = rng.choice([n for s in specs for n in s.type.shape])
+    if new == old or (old == 0 and how == "multiples"):
+        return {}
+    if how in ("one", "equal"):
+        return {chosen.name: with_size(chosen, dim, new)}
+    found = {s.name: grown_index(resized(s, old, new), old, new) for s in specs}
+    if how == "multiples" and old > 1:
+        for times in (2, 3, 4):
+            found = {n: resized(s, old * times, new * times) for n, s in found.items()}
+    return found
+
+
+def with_size(spec: InputSpec, dim: int, new: int) -> InputSpec:
+    """The input with one dim of another size; strides in the same order of memory."""
+    kind = spec.type
+    shape = (*kind.shape[:dim], new, *kind.shape[dim + 1 :])
+    stride = similar_strides(kind.shape, kind.stride, shape)
+    return replace(spec, type=kind.with_(shape=shape, stride=stride), storage=None)
 
 
 def resized(spec: InputSpec, old: int, new: int) -> InputSpec:

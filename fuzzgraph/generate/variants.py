@@ -36,6 +36,8 @@ TRIES = 2
 MAX_ELEMENTS = 1 << 16
 # How likely a kind of change is to be among the first that are tried.
 WEIGHTS = {"other size": 3.0, "edge size": 3.0, "one size": 2.0, "dtype": 2.0, "layout": 2.0, "scalar": 2.0}
+# Changes of sizes.
+RESIZING = frozenset({"other size", "edge size", "one size"})
 NEW_SCALARS: Mapping[type, tuple[Any, ...]] = {int: (0, 1, 2, 3, 7, -1), float: (0.5, 2.0, -1.5, 0.0, 1.0, 3.0)}
 
 
@@ -72,14 +74,19 @@ class Variants:
         return found
 
     def _changed_call(self, program: Program, kind: str, rng: Random) -> list[Variant]:
-        """The program that makes its first call and then a changed one, and the one that makes the latter alone."""
+        """The program that makes its first call and then a changed one, and the one that makes the latter alone.
+
+        Where sizes become symbols by the second call only, a third one is made, on still other sizes.
+        """
         for _ in range(TRIES):
             b = Builder(self.infer, self.book.check, base=program)
             b.calls = [b.calls[0]]
             try:
                 call = CHANGES[kind](self.book, b, b.calls[0], rng)
-                first = b.calls[0]
-                alone, both = self._program(b, [call]), self._program(b, [first, call])
+                first, changed = b.calls[0], [call]
+                if kind in RESIZING and program.options.dynamic is None:
+                    changed.append(CHANGES[kind](self.book, b, first, rng))
+                alone, both = self._program(b, changed), self._program(b, [first, *changed])
             except Rejected:
                 continue
             return [Variant(kind, both), Variant(kind + guard.ALONE, alone)]

@@ -26,7 +26,17 @@ from .program import (
     RunOptions,
     State,
 )
-from .types import DTYPES, AnyType, NoneType, ScalarType, SequenceType, TensorType, Type, UnsizedType, contiguous_strides
+from .types import (
+    DTYPES,
+    AnyType,
+    NoneType,
+    ScalarType,
+    SequenceType,
+    TensorType,
+    Type,
+    UnsizedType,
+    contiguous_strides,
+)
 from .typing import bind_parameters
 from .values import Values, default_kind
 from .wire import torch_object

@@ -218,7 +218,9 @@ class _Flow:
         if key in self.values or self.items.get(key):
             return True
         kind, root = type_of(node), (function.name, root_of(node))
-        return isinstance(kind, TensorType | UnsizedType) and (root in self.roots or (_is_exact(kind) and self._computed(root)))
+        if not isinstance(kind, TensorType | UnsizedType):
+            return False
+        return root in self.roots or (_is_exact(kind) and self._computed(root))
 
     def _computed(self, root: tuple[str, str]) -> bool:
         """Whether integers of a storage are bits of computed floats."""

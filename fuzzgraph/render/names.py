@@ -12,7 +12,9 @@ from ..ir.program import Program, Ref
 from . import quote
 
 # What the module itself, and the main of a standalone script, call things.
-OWN = frozenset({"torch", "make_inputs", "run", "get_states", "wrap", "inputs", "results", "sys", "subprocess", "math", "operator"})
+OWN = frozenset(
+    {"torch", "make_inputs", "run", "get_states", "wrap", "inputs", "results", "sys", "subprocess", "math", "operator"}
+)
 
 
 class Names:

@@ -130,7 +130,8 @@ def unsized_types(draw: st.DrawFn) -> UnsizedType:
 NUMBERS = st.booleans() | st.integers(-LARGEST + 1, LARGEST - 1) | st.floats(allow_nan=False, allow_infinity=False)
 TYPES = st.recursive(
     st.one_of(
-        tensor_types(), unsized_types(), NUMBERS.map(scalar), st.sampled_from(["int", "float", "bool", "complex", "str"]).map(ScalarType),
+        tensor_types(), unsized_types(), NUMBERS.map(scalar),
+        st.sampled_from(["int", "float", "bool", "complex", "str"]).map(ScalarType),
         st.sampled_from([NoneType(), AnyType()]),
     ),
     lambda inner: st.builds(

@@ -53,7 +53,8 @@ def _of_node(f: Function, node: fx.Node, types: list[TensorType], grad: bool) ->
     for other in (*others, *(p for p in params if _alike(p, kind))):
         found.append(_by(f, node, other))
     if not any(user.op == "output" for user in node.users):
-        found.append(Change(place, f"{NUMBER} for {op_of(node)}", partial(_replace_by_number, f.name, node.name, NUMBER)))
+        number = partial(_replace_by_number, f.name, node.name, NUMBER)
+        found.append(Change(place, f"{NUMBER} for {op_of(node)}", number))
     return found
 
 
