@@ -147,7 +147,7 @@ class Numbers:
             if rng.random() < 0.75 or isinstance(type_of(value), TensorType):
                 self._follow(terms, value, terms.table["unsized"]["end"])
 
-        return self._attempt(change)
+        return any(self._attempt(change) for _ in range(TRIES))
 
     def _selected(self, terms: Terms) -> fx.Node:
         """What an operator picks of a tensor by its values."""

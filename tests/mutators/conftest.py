@@ -67,6 +67,20 @@ TEXTS = [
       return (c, (d, e), 3)
     }
     call f(x)""",
+    """input x: f32[4, 6] values normal seed 1
+    input i: i64[3] values ints(0, 5)
+    def f(x, i) {
+      n = Tensor.size(x, 0) as subscript
+      m = operator.floordiv(n, 2) as operator
+      a = reshape(x, (m, 12))
+      s = sum(i)
+      t = Tensor.item(s)
+      b = mul(a, t)
+      p = nonzero(i)
+      q = sum(p)
+      return (b, q, n)
+    }
+    call f(x, i)""",
 ]
 
 
