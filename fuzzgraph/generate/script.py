@@ -116,7 +116,7 @@ def _fits_alone(b: Builder, f: FunctionBuilder, call: Call, changed: Mapping[str
     trial.options = b.options
     for spec in [s for s in b.inputs if Ref(s.name) in call.args] + b.constants:
         (trial.add_constant if spec in b.constants else trial.add_input)(changed.get(spec.name, spec))
-    trial.functions = {f.name: FunctionBuilder(trial, f.finish())}
+    trial.functions = {name: FunctionBuilder(trial, g.finish()) for name, g in b.functions.items()}
     trial.add_call(call)
     return fits(trial)
 
