@@ -374,7 +374,7 @@ def _agree(written: Type, found: Type) -> bool:
     """Whether a written type may stand for the inferred one: dtype and shape count; strides and aliases differ between
     torch versions, and a number may be left out."""
     if isinstance(found, TensorType | UnsizedType):
-        return type(written) is type(found) and (written.dtype, written.shape) == (found.dtype, found.shape)  # type: ignore[union-attr]
+        return type(written) is type(found) and (written.dtype, written.shape) == (found.dtype, found.shape)
     if isinstance(found, SequenceType) and isinstance(written, SequenceType):
         same = written.kind == found.kind and len(written.items) == len(found.items)
         return same and all(map(_agree, written.items, found.items))
