@@ -95,7 +95,7 @@ def test_values_are_written_and_may_be_left_out(parse):
     assert parse(SIZES.replace("n = ", "n: int = ")) == parse(SIZES)
     with pytest.raises(ProgramError, match=r"n is int\(4\), the text says int\(5\)"):
         parse(SIZES.replace("n = ", "n: int(5) = "))
-    with pytest.raises(ProgramError, match="'0.5' is no int"):
+    with pytest.raises(ProgramError, match=r"'0\.5' is no int"):
         parse(SIZES.replace("n = ", "n: int(0.5) = "))
 
 
@@ -186,7 +186,7 @@ def function(parse, generator, program):
 def test_terms_have_the_value_that_is_wanted(parse, generator):
     ops = set()
     for seed in range(60):
-        b, f = function(parse, generator, SIZES)
+        _, f = function(parse, generator, SIZES)
         terms = Terms(generator.book, f, f.node("z"), Random(seed))
         target = (1, 2, 3, 6, 8, 24)[seed % 6]
         term = terms.equal_to(target)
