@@ -72,13 +72,13 @@ class Profile:
     # How often literals are said by Python numbers, made of sizes or read from tensors, and how many operators such a
     # program has; how often one that takes a number is added then, and a condition on sizes is asserted; how often it
     # calls again.
-    numbers: float = 0.16
+    numbers: float = 0.12
     number_operators: tuple[tuple[int, float], ...] = ((1, 4), (2, 4), (3, 2))
     number_taker: float = 0.6
     number_assert: float = 0.15
     number_calls: float = 0.5
     # How often a value has a size that depends on data.
-    unsized: float = 0.04
+    unsized: float = 0.02
     # How often a run of nodes is written with a Python form.
     form: float = 0.25
     # How often run options are drawn; else they are the defaults (with or without backward).
