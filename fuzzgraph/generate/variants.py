@@ -86,6 +86,7 @@ class Variants:
                 first, changed = b.calls[0], [call]
                 if kind in RESIZING and program.options.dynamic is None:
                     changed.append(CHANGES[kind](self.book, b, first, rng))
+                    self._program(b, changed[1:])  # a program is held against its first call only
                 alone, both = self._program(b, changed), self._program(b, [first, *changed])
             except Rejected:
                 continue
