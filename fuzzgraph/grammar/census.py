@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import FuzzgraphError, RuleError
-from ..ir.builtins import resolve
+from ..ir.builtins import is_python, resolve
 from ..ir.types import SequenceType, TensorType
 from ..ir.values import Values
 from ..resources import data_dir
@@ -74,10 +74,11 @@ def dotted(packet: str) -> str:
 
 
 def distinct(book: RuleBook, sampled: Mapping[str, list[str]]) -> frozenset[str]:
-    """The distinct operators that have rules: in-place variants and aliases (as `op_db` names them) count once."""
+    """The distinct operators of torch's that have rules: in-place variants and aliases (as `op_db` names them) count
+    once, functions of Python's own not at all."""
     own = {canonical(name) for name in sampled}
     first = {canonical(alias): canonical(name) for name, aliases in sampled.items() for alias in aliases}
-    names = (canonical(op) for op in book.rules)
+    names = (canonical(op) for op in book.rules if not is_python(op))
     return frozenset(name if name in own else first.get(name, name) for name in names)
 
 
