@@ -14,6 +14,7 @@ from ..generate.domains import Knowledge
 from ..generate.fit import Fitter
 from ..generate.hazards import flow_at, hazard
 from ..generate.pool import ProgramSource
+from ..generate.regions import drop_misfits
 from ..grammar.wants import ShapeWant, Want
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.builtins import OPAQUE
@@ -144,6 +145,7 @@ class Edit:
             self._repair_domains(f, rng)
             f.prune()
             self._drop_unused(f)
+            drop_misfits(self.tools.book, self.b, f, self.tools.generator.forms)
         self.b.stale = True
         program = self.b.build()
         if not program.size:
