@@ -22,7 +22,8 @@ QUESTIONS = {
     "type": "type({x}) is torch.Tensor",
     "size plus": "({x}.shape + (2,)).numel() > 8", "size slice": "{x}.shape[:1] == {x}.shape[-1:]",
     "size product": "{x}.shape * 2 != {x}.shape", "bytes": "{x}.nbytes // {x}.element_size() > 4",
-    "offset": "{x}.storage_offset() == 0", "leaf": "{x}.is_leaf", "names": "{x}.dtype in {{torch.float32, torch.int64}}",
+    "offset": "{x}.storage_offset() == 0", "leaf": "{x}.is_leaf",
+    "names": "{x}.dtype in {{torch.float32, torch.int64}}",
     "unpacked": "[*{x}.shape, 1][0] > 1", "size sum": "sum({x}.shape) > 6 and tuple({x}.size()) != ()",
 }  # fmt: skip
 

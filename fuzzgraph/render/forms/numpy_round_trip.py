@@ -13,12 +13,12 @@ KNOWN = frozenset({"bool", "u8", "i8", "i16", "i32", "i64", "f16", "f32", "f64",
 class NumpyRoundTrip(Choice):
     name = "numpy_round_trip"
     CHOICES = {
-        "from_numpy": "torch.from_numpy({r}.numpy())",
-        "as_tensor": "torch.as_tensor({r}.numpy())",
-        "copy": "torch.tensor({r}.numpy())",
-        "array": "torch.from_numpy(np.array({r}.numpy()))",
-        "transposed": "torch.from_numpy({r}.numpy().T.copy().T)",
-        "added": "torch.from_numpy(np.asarray(np.copy({r}.numpy())))",
+        "from_numpy": "torch.from_numpy({a})",
+        "as_tensor": "torch.as_tensor({a})",
+        "copy": "torch.tensor({a})",
+        "array": "torch.from_numpy(np.array({a}))",
+        "transposed": "torch.from_numpy(np.transpose(np.transpose({a})))",
+        "added": "torch.from_numpy(np.asarray(np.copy({a})))",
     }
 
     def fits(self, facts: Facts) -> bool:
@@ -31,7 +31,7 @@ class NumpyRoundTrip(Choice):
         lines += block.lines
         for r, kind in zip(block.results, block.kinds):
             if isinstance(kind, TensorType) and kind.dtype in KNOWN:
-                plain = f"not ({r}.requires_grad or {r}.is_conj() or {r}.is_neg())"
+                array = f"{r}.resolve_conj().resolve_neg().numpy()"
                 known = f'{r}.dtype == {kind.torch_dtype} and {r}.device.type == "cpu"'
-                lines += [f"if {plain} and {known}:", *indented([f"{r} = {way.format(r=r)}"])]
+                lines += [f"if not {r}.requires_grad and {known}:", *indented([f"{r} = {way.format(a=array)}"])]
         return lines
