@@ -114,9 +114,12 @@ class ClassProtocol(Choice):
             "{k}.Derived.n == 2 and {f}()",
         ),
         "abstract": (
-            ("from abc import ABC", "",
-             "class Base(ABC):", "    from abc import abstractmethod", "",
-             "    @abstractmethod", "    def run(self, f):", "        return None", "", "class Derived(Base):", "    def run(self, f):", "        return f()"),
+            (
+                "from abc import ABC", "",
+                "class Base(ABC):", "    from abc import abstractmethod", "",
+                "    @abstractmethod", "    def run(self, f):", "        return None", "",
+                "class Derived(Base):", "    def run(self, f):", "        return f()",
+            ),
             "isinstance({k}.Derived(), {k}.Base) and {k}.Derived().run({f})",
         ),
         "enum": (
