@@ -21,6 +21,9 @@ from .tools import Tools
 
 # With fullgraph the compiler may refuse: that is what the option asks for.
 REFUSALS = {"Unsupported", "UserError", "UncapturedHigherOrderOpError", "FailOnRecompileLimitHit", "RecompileError"}
+# An operator that takes functions needs all of them in one graph. Where Dynamo cannot give it that, it refuses in eager
+# too, where it compiles by itself; programs call their functions directly there.
+ALWAYS_REFUSALS = {"UncapturedHigherOrderOpError"}
 
 
 @dataclass
@@ -79,8 +82,9 @@ class Subject:
         return Subject(replace(self.job, source=loaded.source), loaded, self.target, self.context)
 
     def refuses(self, error: BaseException) -> bool:
-        """Whether the compiler declines what fullgraph asks of it."""
-        return bool(self.job.options.get("fullgraph")) and bool(REFUSALS.intersection(describe(error).causes))
+        """Whether the compiler declines what fullgraph, or an operator that takes functions, asks of it."""
+        refusals = REFUSALS if self.job.options.get("fullgraph") else ALWAYS_REFUSALS
+        return not refusals.isdisjoint(describe(error).causes)
 
     def run(self, extra_config: dict[str, Any] | None = None) -> Run:
         """Raises OptionError, Stop and SystemExit; what else the program or the compiler raises is in the result."""

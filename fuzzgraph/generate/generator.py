@@ -23,7 +23,8 @@ from .numbers import Numbers
 from .options import draw_options, number_options, set_needs
 from .pool import ProgramSource
 from .profile import Profile, pick
-from .script import draw_calls, draw_region, draw_result, first_call
+from .regions import draw_region
+from .script import draw_calls, draw_result, first_call
 
 # Rules that are tried for one node before the program stays as long as it is.
 RULE_TRIES = 12
@@ -83,7 +84,7 @@ class Generator:
             b.set_options(grad=False)
         f.returns(draw_result(f, self.profile, rng))
         b.add_call(first_call(f))
-        region = draw_region(f, self.forms, rng) if rng.random() < self.profile.form else None
+        region = draw_region(self.book, b, f, self.forms, rng) if rng.random() < self.profile.form else None
         if region is not None:
             f.regions.append(region)
         # A second call meets what the first one wrote, so that what was in range may no longer be.

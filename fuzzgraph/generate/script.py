@@ -1,8 +1,8 @@
-"""What a program returns and how it is called: outputs, the script of calls, forms."""
+"""What a program returns and how it is called: outputs, the script of calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -10,9 +10,8 @@ from typing import Any
 import torch.fx as fx
 
 from ..ir.builder import Builder, FunctionBuilder
-from ..ir.program import Call, Context, InputSpec, Ref, Region, type_of
+from ..ir.program import Call, Context, InputSpec, Ref, type_of
 from ..ir.types import ScalarType, SequenceType, TensorType, UnsizedType
-from ..render.forms import Form
 from .layout import SIZES, similar_strides
 from .profile import Profile, pick
 
@@ -180,19 +179,3 @@ def copied(b: Builder, call: Call, changed: dict[str, InputSpec], rng: Random) -
         b.add_input(replace(spec, name=names[name], values=values, view_of=base))
     return replace(call, args=tuple(Ref(names[a.name]) if isinstance(a, Ref) else a for a in call.args))
 
-
-
-
-def draw_region(f: FunctionBuilder, forms: Mapping[str, Form], rng: Random) -> Region | None:
-    """A form around a random run of nodes that no form holds yet; None where there is none."""
-    body = f.body
-    order = {n.name: i for i, n in enumerate(body)}
-    inside = {i for r in f.regions for i in range(order[r.first], order[r.last] + 1)}
-    free = [i for i in range(len(body)) if i not in inside]
-    if not free or not forms:
-        return None
-    first = last = rng.choice(free)
-    for _ in range(rng.choice((0, 1, 1, 2, 3))):
-        last += last + 1 in free
-    form = pick([(f, f.weight) for f in forms.values()], rng)
-    return Region(form.name, body[first].name, body[last].name, form.sample(rng))

@@ -13,6 +13,7 @@ from torch.fx.node import map_arg
 from ..generate import Generator
 from ..generate.domains import Knowledge, interval
 from ..generate.hazards import hazard
+from ..generate.regions import drop_misfits
 from ..grammar.rule import RuleBook
 from ..grammar.wants import ValueDomain
 from ..ir.builder import Builder, FunctionBuilder, Rejected
@@ -77,6 +78,8 @@ class Reduction(Edit):
         self._drop_unreached()
         self.drop_inputs()
         self._give_domains()
+        for f in self.functions():
+            drop_misfits(self.tools.book, self.b, f, self.tools.generator.forms)
         self.b.stale = True
         program = self.b.build()
         if not program.size:

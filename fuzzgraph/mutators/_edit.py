@@ -15,6 +15,7 @@ from ..generate.fit import Fitter
 from ..generate.hazards import flow_at, hazard
 from ..generate.options import set_needs
 from ..generate.pool import ProgramSource
+from ..generate.regions import drop_misfits
 from ..grammar.wants import ShapeWant, Want
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.builtins import OPAQUE
@@ -149,6 +150,7 @@ class Edit:
             self._repair_domains(f, rng)
             f.prune()
             self._drop_unused(f)
+            drop_misfits(self.tools.book, self.b, f, self.tools.generator.forms)
         self._drop_functions()
         self.b.stale = True
         set_needs(self.tools.book, self.b)

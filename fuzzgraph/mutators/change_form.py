@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from ..generate.script import draw_region
+from ..generate.regions import draw_region
 from ..ir.builder import Rejected
 from ..ir.program import Program
 from . import mutator
@@ -22,7 +22,7 @@ class ChangeForm:
         if f.regions and rng.random() < 0.3:
             del f.regions[rng.randrange(len(f.regions))]
             return True
-        region = draw_region(f, edit.tools.generator.forms, rng)
+        region = draw_region(edit.tools.book, edit.b, f, edit.tools.generator.forms, rng)
         if region is None:
             raise Rejected("no node without a form")
         f.regions.append(region)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class FunctionWriter:
-    """Writes one function; one with captures as a factory of that name. `lines()` gives the whole definition."""
+    """Writes one function; one with captures as a factory of that name.
+
+    `lines()` gives the whole definition; after it, `definitions` are what the module has to define before.
+    """
 
     def __init__(
         self, function: Function, names: Names, book: RuleBook | None, forms: Mapping[str, Form],
@@ -34,6 +37,8 @@ class FunctionWriter:
         spans = [(self.order[by_name[r.first]], self.order[by_name[r.last]], r) for r in function.regions]
         # The widest first; among equals the one given first is the outer one.
         self.spans = sorted(spans, key=lambda s: s[0] - s[1])
+        # What stands before the function at module level: the classes that its forms use.
+        self.definitions: list[list[str]] = []
         # Names that a statement binds anew, by the node that does.
         self.rebound: dict[fx.Node, fx.Node] = {}
 
@@ -88,13 +93,14 @@ class FunctionWriter:
             raise ProgramError(f"form {region.form}: {problem}")
         inside = set(nodes)
         reads = dict.fromkeys(a for n in nodes for a in n.all_input_nodes if a not in inside)
-        results = [n.name for n in nodes if any(user not in inside for user in n.users)]
+        results = [n for n in nodes if any(user not in inside for user in n.users)]
         rebound = {n: target for n, target in self.rebound.items() if n in inside and target not in inside}
         local = dict.fromkeys(t.name for t in rebound.values() if t.op != "get_attr")
         block = Block(
-            tuple(lines), region.args, tuple(map(self.names, reads)), tuple(results), tuple(local),
+            tuple(lines), region.args, tuple(map(self.names, reads)), tuple(n.name for n in results), tuple(local),
             tuple(self._outer_rebound(rebound)), self.names.fresh,
             tuple((self.names(n), kind) for n in reads if isinstance(kind := type_of(n), TensorType)),
+            tuple(map(type_of, results)), lambda lines: self.definitions.append(list(lines)),
         )  # fmt: skip
         return made.write(block)
 

@@ -63,7 +63,9 @@ def module_parts(
         if function.captures:
             factories[function.name] = names.fresh(f"make_{names.outer[function.name]}")
         writer = FunctionWriter(function, names, book, forms, factories.get(function.name))
-        functions.append("\n".join(writer.lines()))
+        written = "\n".join(writer.lines())
+        functions += ["\n".join(lines) for lines in writer.definitions]
+        functions.append(written)
     makers = inputs.InputWriter(program, names, factories)
     if makers.closures_at_module_level:
         functions.append("\n".join(makers.closures_at_module_level))

