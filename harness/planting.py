@@ -122,7 +122,8 @@ def callables() -> Attributes:
         if not name.startswith("torch.") or not isinstance(module, types.ModuleType):
             continue
         for key, value in list(vars(module).items()):
-            if isinstance(value, type) and value.__module__ == name:
+            # Not isinstance, which asks proxies for what is deprecated.
+            if issubclass(type(value), type) and value.__module__ == name:
                 found |= {f"{name}.{key}.{k}": id(v) for k, v in list(vars(value).items()) if _called(v)}
             elif callable(value):
                 found[f"{name}.{key}"] = id(value)

@@ -164,8 +164,8 @@ def text(bench: Bench) -> str:
     for row in rows:
         reached = _seconds(row.reached) if row.watched or row.found is not None else "?"
         by = f"{row.oracle}: {row.title[:90]} ({row.finding})" if row.finding else ""
-        line = f"{row.fault:<{width}}  {row.difficulty or '-':>4}  {row.group:>5}  {reached:>7}  {_seconds(row.found):>7}"
-        lines.append(f"{line}  {by}".rstrip())
+        times = f"{reached:>7}  {_seconds(row.found):>7}"
+        lines.append(f"{row.fault:<{width}}  {row.difficulty or '-':>4}  {row.group:>5}  {times}  {by}".rstrip())
     lines.append("(CPU seconds of the group's campaign)")
     for name, share in shares(rows).items():
         if share["faults"]:

@@ -82,7 +82,9 @@ FIXED: Mapping[str, tuple[str, ...]] = {
         "gradient", "input that requires grad", "dynamic", "marked dynamic", "calls 2+", "other sizes",
         "compiled anew", "one input twice", "number argument", "constant",
     ),
-    "structure": ("functions 2+", "closure", "state", "nested graph", "container returned", "nested container returned"),
+    "structure": (
+        "functions 2+", "closure", "state", "nested graph", "container returned", "nested container returned",
+    ),
 }  # fmt: skip
 
 
