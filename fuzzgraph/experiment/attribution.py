@@ -16,6 +16,7 @@ from fuzzgraph.triage import record
 from fuzzgraph.triage.matching import Shows
 from fuzzgraph.triage.signature import core, signature
 
+from . import _run
 from .planted import Fault
 
 FILE = "attribution.json"
@@ -89,7 +90,7 @@ class Attribution:
         self.directory, self.faults, self.found = directory, list(faults), list(found)
         self._stopped, self._say = stopped, say
         file = directory / FILE
-        self.replays: dict[str, Replays] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        self.replays: dict[str, Replays] = _run.read_json(file) if file.is_file() else {}
         for finding in self.found:
             self.replays.setdefault(finding.id, {})
 

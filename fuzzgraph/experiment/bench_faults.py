@@ -53,7 +53,7 @@ class Row:
 
 
 @dataclass
-class Bench:
+class FaultBench:
     """What is measured, in `directory`: each group's campaign and replays lie in a folder of its number."""
 
     directory: Path
@@ -88,9 +88,9 @@ class Bench:
         self._replay()
 
     def _replay(self) -> None:
-        from fuzzgraph.campaign.replay import Bench as Replays
+        from fuzzgraph.campaign.replay import Bench
 
-        with Replays(TARGET, None, self.timeout, jobs=self.jobs) as bench:
+        with Bench(TARGET, None, self.timeout, jobs=self.jobs) as bench:
             for watched, made in zip(self.watched, self.attributions, strict=True):
                 if not self.stopped():
                     self._baseline(bench, watched)
@@ -156,7 +156,7 @@ def shares(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def text(bench: Bench) -> str:
+def text(bench: FaultBench) -> str:
     """The table, then the shares."""
     rows = bench.rows()
     width = max((len(row.fault) for row in rows), default=5)
@@ -201,7 +201,7 @@ def planned(args: argparse.Namespace, directory: Path) -> tuple[list[list[Fault]
     }  # fmt: skip
     file = directory / PLAN
     if file.is_file():
-        plan = json.loads(file.read_text(encoding="utf-8"))
+        plan = _run.read_json(file)
         changed = [name for name, value in asked.items() if plan["asked"][name] != value]
         if changed:
             raise UsageError(
@@ -209,8 +209,8 @@ def planned(args: argparse.Namespace, directory: Path) -> tuple[list[list[Fault]
             )  # fmt: skip
         groups = [[planted.fault_of(data) for data in group] for group in plan["dealt"]]
         return groups, [Skipped(**s) for s in plan["skipped"]]
-    if directory.is_dir() and any(directory.iterdir()):
-        raise UsageError("this directory holds something else", where=str(directory), hint="give another -o")
+    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
+        raise UsageError("something else is there", where=str(directory), hint="give another -o")
     say(f"examining {len(faults)} faults")
     known, unfit = planted.examined(faults)
     if not known:
@@ -219,7 +219,10 @@ def planned(args: argparse.Namespace, directory: Path) -> tuple[list[list[Fault]
     groups = planted.dealt(known, count, Streams(args.seed).stream("groups"))
     planted.check_together(groups)
     skipped = sorted([*skipped, *unfit], key=lambda s: s.name)
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot be made: {error.strerror}", where=str(directory)) from error
     plan = {
         "asked": asked, "dealt": [[f.to_json() for f in group] for group in groups],
         "skipped": [asdict(s) for s in skipped],
@@ -263,7 +266,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="fuzzgraph-bench-") as folder, signals(why.append):
         directory = args.output or Path(folder) / "bench"
         groups, skipped = planned(args, directory)
-        bench = Bench(
+        bench = FaultBench(
             directory, args.seed, args.cpu_minutes, args.jobs, groups, skipped, lambda: why[0] if why else "",
             args.complete, args.timeout,
         )  # fmt: skip

@@ -41,7 +41,7 @@ class Seen:
 def load(directory: Path) -> Seen:
     """What an earlier run saved, or nothing."""
     file = directory / FILE
-    return Seen(**json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else Seen()
+    return Seen(**_run.read_json(file)) if file.is_file() else Seen()
 
 
 class Watched:

@@ -260,14 +260,20 @@ def test_shares_and_exit() -> None:
 def test_another_command_does_not_go_on(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planted, "examined", lambda some: (list(some), []))
     monkeypatch.setattr(planted, "check_together", lambda groups: None)
-    monkeypatch.setattr(bench_faults.Bench, "run", lambda self: None)
+    monkeypatch.setattr(bench_faults.FaultBench, "run", lambda self: None)
     command = [str(folder), "--cpu-minutes", "1", "-o", str(tmp_path / "o"), "--groups", "1"]
     assert bench_faults.main(command) == 0
     assert bench_faults.main(command) == 0
     with pytest.raises(UsageError, match="begun with another seed"):
         bench_faults.main([*command, "--seed", "3"])
-    with pytest.raises(UsageError, match="holds something else"):
+    with pytest.raises(UsageError, match="something else is there"):
         bench_faults.main([*command[:4], str(folder)])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="something else is there"):
+        bench_faults.main([*command[:4], str(tmp_path / "file")])
+    (tmp_path / "o" / "plan.json").write_text("{")
+    with pytest.raises(UsageError, match="not readable"):
+        bench_faults.main(command)
     with pytest.raises(UsageError, match="must be above 0"):
         bench_faults.main([str(folder), "--cpu-minutes", "0"])
 
