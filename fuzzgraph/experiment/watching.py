@@ -77,7 +77,8 @@ class Watched:
             if process.poll() is None:
                 process.kill()
                 process.wait()
-        if process.returncode != 0:
+        # A campaign that is still starting when it is told to stop ends by the signal.
+        if process.returncode != 0 and not stopped():
             raise FuzzgraphError(f"the campaign ended with exit status {process.returncode}", where=str(self.campaign))
         self.look()
         self.seen.done = self.seen.cpu >= cpu_seconds

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,6 +26,7 @@ from fuzzgraph.experiment.bench_faults import Row, shares
 from fuzzgraph.experiment.planted import Fault, dealt, fault_of, read
 from tests.campaign.fakes import program
 
+ROOT = Path(__file__).resolve().parents[2]
 WRONG = Failure("value", "value", "run", "values differ (float32)")
 CRASH = Failure("crash", "exception", "inductor", "it broke", frames=("_inductor/ir.py:make",), exc_type="KeyError")
 OTHER_CRASH = Failure("crash", "exception", "inductor", "also", frames=("_inductor/ir.py:other",), exc_type="KeyError")
@@ -283,6 +288,82 @@ def test_the_help_says_what_a_fault_is(capsys: pytest.CaptureFixture[str]) -> No
         bench_faults.main(["--help"])
     said = capsys.readouterr().out
     assert all(word in said for word in ("DIFFICULTY", "PLANTED", "TARGET", "apply()", "KIND"))
+
+
+# A campaign in miniature, which finds two crashes, as a process of its own.
+CAMPAIGN = "import sys; from pathlib import Path; from tests.campaign.test_campaign import run; run(Path(sys.argv[1]))"
+
+
+class FakeReplays(FakeBench):
+    """With the fault low, programs crash in one place; with high in another; starting up runs what mid changes."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__({})
+
+    def __enter__(self) -> FakeReplays:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def run(self, jobs: Sequence[Job]) -> list[Outcome]:
+        place = {"low": "make_0", "high": "make_1"}.get(Path(self.preload[0]).stem if self.preload else "")
+        frames = ("_inductor/graph.py:run_node", f"_inductor/ir.py:{place}")
+        failure = Failure("crash", "exception", "inductor", "it broke", "at length", frames, "AssertionError")
+        return [Outcome(job.id, "failure", failures=(failure,) if place else ()) for job in jobs]
+
+    def baseline(self, target: str) -> dict[str, dict[str, list[int]]]:
+        return {"line": {"_inductor/x.py": [1]}}
+
+
+def test_from_campaigns_to_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "faults"
+    folder.mkdir()
+    for name, difficulty in (("low", 1), ("mid", 3), ("high", 5), ("blind", 0)):
+        (folder / f"{name}.py").write_text(f"DIFFICULTY = {difficulty}\ndef apply(): ...\n")
+    lines = {"low": {"_inductor/ir.py": [2]}, "mid": {"_inductor/x.py": [1]}, "high": {"_inductor/y.py": [1]}}
+    monkeypatch.setattr(
+        planted, "examined", lambda some: ([replace(f, lines=lines.get(f.name, {})) for f in some], [])
+    )  # fmt: skip
+    monkeypatch.setattr(planted, "check_together", lambda groups: None)
+    monkeypatch.setattr("fuzzgraph.campaign.replay.Bench", FakeReplays)
+    started: list[Sequence[str]] = []
+
+    def start(arguments: Sequence[str], **options: Any) -> subprocess.Popen[str]:
+        started.append(arguments)
+        if len(started) == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return subprocess.Popen([sys.executable, "-c", CAMPAIGN, arguments[2]], cwd=ROOT, text=True)
+
+    monkeypatch.setattr("fuzzgraph.experiment._run.start", start)
+    out = tmp_path / "out"
+    command = [str(folder), "--cpu-minutes", "0.001", "--groups", "1", "--jobs", "1", "-o", str(out)]
+    assert bench_faults.main(command) == 1
+    said = capsys.readouterr()
+    assert f"terminated; the same command goes on from {out}" in said.err and "low" in said.out
+    shutil.rmtree(out / "1" / "campaign", ignore_errors=True)
+
+    assert bench_faults.main(command) == 1, "mid is not found"
+    table = capsys.readouterr().out
+    rows = {line.split()[0]: line.split() for line in table.splitlines()[1:5]}
+    assert len(started) == 2 and "--no-llm" in started[1] and started[1].count("--preload") == 4
+    assert rows["low"][4] != "-", table
+    assert rows["low"][3] != "-" and rows["low"][4] != "-" and rows["low"][5] == "crash:"
+    assert rows["mid"][3:] == ["0", "-"], "reached by starting up"
+    assert rows["high"][3] == rows["high"][4] != "-", "what is found was reached"
+    assert rows["blind"][3:] == ["?", "-"], "nobody can tell"
+    result = json.loads((out / "result.json").read_text())
+    assert result["shares"]["1-3"]["found"] == 1 and result["shares"]["4-5"] == {
+        "faults": 1, "reached": 1, "found": 1, "wanted": 0.4, "enough": True,
+    }  # fmt: skip
+    (group,) = result["groups"]
+    assert sorted(name for f in group["findings"] for name in f["faults"]) == ["high", "low"]
+    assert group["own"] == group["unexplained"] == []
+
+    assert bench_faults.main([*command, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == result and len(started) == 2, "nothing is run again"
 
 
 @pytest.mark.compiles
