@@ -116,9 +116,10 @@ def import_torch(observe: bool) -> None:
     torch._functorch.config.enable_autograd_cache = False
 
 
-def preload(files: list[str]) -> None:
-    """Execute users' files: each with its folder on sys.path; its `apply()` is called if it has one. Raises what
-    they raise."""
+def preload(files: list[str]) -> list[dict[str, Any]]:
+    """Execute users' files: each with its folder on sys.path; its `apply()` is called if it has one. Returns their
+    namespaces. Raises what they raise."""
+    spaces = []
     for file in files:
         path = Path(file).resolve()
         folder = str(path.parent)
@@ -127,6 +128,8 @@ def preload(files: list[str]) -> None:
         space = runpy.run_path(str(path), run_name=path.stem)
         if callable(space.get("apply")):
             space["apply"]()
+        spaces.append(space)
+    return spaces
 
 
 def warm_up(observe: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,8 @@ class Parts:
     """What a session puts a campaign together from; tests hand in smaller ones.
 
     `known`: content hashes of all programs of the campaign; the session fills it, the proposer reads it. `cpu`: CPU
-    seconds of helper processes by kind. `reproducer(task, outcome, title)`: a standalone script.
+    seconds of helper processes by kind. `reproducer(task, outcome, title)`: a standalone script. `traits(program)`:
+    `feedback.traits` that it has.
     """
 
     executor: ExecutorLike
@@ -51,6 +52,7 @@ class Parts:
     reproducer: Callable[[Task, Outcome, str], str]
     known: set[str] = field(default_factory=set)
     versions: dict[str, str] = field(default_factory=dict)
+    traits: Callable[[Program], Iterable[str]] = lambda program: ()
     llm_stats: Callable[[], dict[str, Any] | None] = lambda: None
     cpu: Callable[[], dict[str, float]] = dict
     close: Callable[[], None] = lambda: None
@@ -64,6 +66,7 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
     from fuzzgraph import mutators
     from fuzzgraph.execution.executor import Executor
     from fuzzgraph.execution.infer import InferClient
+    from fuzzgraph.feedback.traits import Describer
     from fuzzgraph.generate import Generator
     from fuzzgraph.generate.variants import Variants as VariantMaker
     from fuzzgraph.grammar import load_rules
@@ -100,6 +103,7 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
             reproducer=Reproducer(book, variants.program_of, config.target),
             known=known,
             versions=executor.versions,
+            traits=Describer(book),
             llm_stats=lambda: None if proposer is None else proposer.stats(),
             cpu=lambda: {"harness": executor.cpu, "inference": infer.cpu},
             close=stack.pop_all().close,

@@ -43,6 +43,7 @@ from .supply import Supply
 from .tally import Tally
 from .task import from_payload
 from .tiers import Spending
+from .traits import TraitCounter
 from .writer import Writer, mend_tree
 
 Displays = Callable[[Tally, Callable[[], int]], Subscriber]
@@ -125,6 +126,7 @@ def _assemble(
 
     # Counters first: what the writer stores at a checkpoint and the others show includes the event at hand.
     bus.subscribe(tally)
+    bus.subscribe(TraitCounter(tally, parts.traits))
     bus.subscribe(Writer(store, tally, config, clock, parts.format, parts.reproducer))
     bus.subscribe(log)
     bus.subscribe(StatsFile(directory, tally, clock, lambda: len(interner), parts.llm_stats))

@@ -13,6 +13,8 @@ from fuzzgraph.corpus.records import FindingRecord
 from fuzzgraph.corpus.store import Store
 from fuzzgraph.feedback.features import LINES
 
+from .traits import COMPILED, PREFIX, Shares
+
 # The folders whose lines `scripts/measure_coverage` counts, of those that are instrumented.
 COUNTED = ("_inductor", "_dynamo", "_functorch", "_decomp")
 
@@ -20,7 +22,7 @@ COUNTED = ("_inductor", "_dynamo", "_functorch", "_decomp")
 @dataclass(frozen=True)
 class Standing:
     """`lines` are covered lines beyond the start-up's by folder; `running` is the pid of a live campaign. `broken` are
-    programs made to raise, which count as neither valid nor invalid."""
+    programs made to raise, which count as neither valid nor invalid. `traits`: those that some program had."""
 
     directory: str
     running: int | None
@@ -43,6 +45,7 @@ class Standing:
     cpu: float
     next: int
     mutators: dict[str, dict[str, float]]
+    traits: Shares
 
     @property
     def valid_share(self) -> float:
@@ -73,11 +76,15 @@ def _read(directory: Path, store: Store) -> Standing:
             top = key.split("/", 1)[0]
             lines[top] = lines.get(top, 0) + 1
     mutators: dict[str, dict[str, float]] = {}
+    traits: dict[str, dict[str, int]] = {}
     for name, value in counters.items():
         kind, _, rest = name.partition("/")
         if kind == "mutator":
             mutator, _, what = rest.rpartition("/")
             mutators.setdefault(mutator, {})[what] = value
+        elif name.startswith(PREFIX):
+            group, _, trait = rest.partition("/")
+            traits.setdefault(group, {})[trait] = int(value)
     return Standing(
         directory=str(directory),
         running=holder(directory),
@@ -100,6 +107,7 @@ def _read(directory: Path, store: Store) -> Standing:
         cpu=progress.get("cpu", 0.0),
         next=progress.get("next", 0),
         mutators=mutators,
+        traits=Shares(int(counters.get(COMPILED, 0)), traits),
     )
 
 

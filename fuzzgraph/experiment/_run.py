@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from fuzzgraph.errors import FuzzgraphError
+from fuzzgraph.errors import FuzzgraphError, UsageError
 from fuzzgraph.resources import environment
 
 
@@ -33,10 +35,20 @@ def campaign(arguments: Sequence[str], one_core: bool = False) -> None:
         raise FuzzgraphError(f"the campaign ended with exit status {process.returncode}")
 
 
+def read_json(path: Path) -> Any:
+    """What a file of an earlier run holds. Raises UsageError where it is damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"not readable: {error}", where=str(path), hint="begin anew elsewhere") from error
+
+
 def report(main: Any, argv: Sequence[str] | None = None) -> int:
     """Run a script's `main(argv)`; errors that a user can mend are one line on stderr."""
     try:
         return int(main(argv))
+    except KeyboardInterrupt:
+        return 130
     except FuzzgraphError as error:
         print(f"fuzzgraph: {' '.join(str(error).split())}", file=sys.stderr)
         return error.exit_status

@@ -20,12 +20,12 @@ SIZES = (
 )  # fmt: skip
 # Past one chunk of the cascade sum (4,096) and past one block of a parallel loop.
 LONG_SIZES = ((129, 2), (1025, 2), (4097, 1))
-RANKS = ((0, 6), (1, 27), (2, 34), (3, 19), (4, 14))
+RANKS = ((0, 6), (1, 27), (2, 34), (3, 18), (4, 13), (5, 3))
 MAX_ELEMENTS = 8192
 
 
 def draw_shape(rng: Random) -> Shape:
-    """A shape of rank 0 to 4 with at most MAX_ELEMENTS elements."""
+    """A shape of rank 0 to 5 with at most MAX_ELEMENTS elements."""
     rank = pick(RANKS, rng)
     if rank == 1 and rng.random() < 0.08:
         return (pick(LONG_SIZES, rng),)

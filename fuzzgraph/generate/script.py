@@ -10,7 +10,7 @@ from typing import Any
 import torch.fx as fx
 
 from ..ir.builder import Builder, FunctionBuilder
-from ..ir.program import Call, Context, InputSpec, Ref, type_of
+from ..ir.program import CONTEXTS, Call, Context, InputSpec, Ref, type_of
 from ..ir.types import ScalarType, SequenceType, TensorType, UnsizedType
 from .layout import SIZES, similar_strides
 from .profile import Profile, pick
@@ -20,6 +20,8 @@ Fits = Callable[[Builder], bool]
 
 # Literals that are returned along with tensors at times: containers of outputs hold more than tensors.
 LITERALS = (None, 3, 0.5, True, "s")
+# The dtypes that contexts with an argument are given.
+CONTEXT_DTYPES = {"autocast": ("bf16", "bf16", "f16"), "default_dtype": ("f64", "f64", "f16", "bf16")}
 
 
 def leaves(f: FunctionBuilder) -> list[fx.Node]:
@@ -86,8 +88,8 @@ def draw_call(
     """Add a call: on the same inputs, in a context, on inputs of other values or sizes, compiled anew."""
     kind = kind or rng.choice(KINDS)
     if kind == "context" and not b.options.grad:
-        name = rng.choice(("no_grad", "inference_mode", "autocast"))
-        args = ("bf16",) if name == "autocast" else ()
+        name = rng.choice(tuple(CONTEXTS))
+        args = tuple(rng.choice(CONTEXT_DTYPES[name]) for _ in range(CONTEXTS[name]))
         b.add_call(replace(first, contexts=(Context(name, args),)))
     elif kind == "sizes":
         other_sizes(b, f, first, fits, rng)

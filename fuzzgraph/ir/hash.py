@@ -81,3 +81,40 @@ def _references(data: Any, names: dict[str, str]) -> Any:
             return {"$": data["$"], "v": names.get(data["v"], data["v"])}
         return {k: _references(v, names) for k, v in data.items()}
     return data
+
+
+def skeleton_hash(program: Program) -> str:
+    """SHA-256, hexadecimal, of what is left of a program when sizes and values are erased: operators, what they are
+    applied to, dtypes of inputs, forms, state. Equal for programs that differ in shapes, strides, elements, numbers
+    among the arguments, run options, spellings, contexts of calls, or in how often a call is repeated.
+    """
+    data = canonical_data(program)
+    for item in (*data["inputs"], *data["constants"]):
+        kind, dtype = item[1][:2]
+        # Value distribution, storage and dynamic dims go; an input that shares storage with another still does.
+        item[1:] = [[kind, dtype], item[5]]
+    for item in data["states"]:
+        item[2] = _erased(item[2])
+    for function in data["functions"]:
+        for record in function[2]:
+            record[3], record[4], record[6] = _erased(record[3]), _erased(record[4]), None
+        function[3] = [[form, a, b, _erased(args)] for form, a, b, args in function[3]]
+    for item in data["closures"]:
+        item[2] = [[k, _erased(v)] for k, v in item[2]]
+    calls = {msgpack.packb([function, _erased(args)]) for function, args, _, _ in data["calls"]}
+    packed: bytes = msgpack.packb([
+        *(data[group] for group in ("inputs", "constants", "states", "functions", "closures")), sorted(calls),
+    ])  # fmt: skip
+    return hashlib.sha256(packed).hexdigest()
+
+
+def _erased(data: Any) -> Any:
+    """Plain data with every number as 0, and lists of nothing but numbers as one of them."""
+    if isinstance(data, bool | int | float):
+        return 0
+    if isinstance(data, list):
+        items = [_erased(v) for v in data]
+        return [0] if items and all(v == 0 and not isinstance(v, list | dict) for v in items) else items
+    if isinstance(data, dict):
+        return 0 if data["$"] in ("int", "complex") else {k: _erased(v) for k, v in data.items()}
+    return data

@@ -1,16 +1,19 @@
 """The seed corpus: readable, small, exact in all forms, and it runs."""
 
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from fuzzgraph.errors import ProgramError
+from fuzzgraph.execution.infer import InferClient
 from fuzzgraph.grammar import RuleBook, load_rules
 from fuzzgraph.ir import text, wire
 from fuzzgraph.ir.builtins import BUILTINS
-from fuzzgraph.ir.hash import content_hash
+from fuzzgraph.ir.hash import content_hash, skeleton_hash
 from fuzzgraph.ir.program import Program, op_of
 from fuzzgraph.ir.verify import verify
 from fuzzgraph.render import render
@@ -40,6 +43,23 @@ def test_enough_and_small() -> None:
 
 def test_all_different() -> None:
     assert len({content_hash(text.parse_file(str(f))) for f in FILES}) == len(FILES)
+
+
+def test_none_is_a_known_bug() -> None:
+    """What a campaign finds, it finds from seeds that say nothing of it: not even their operators, put together so."""
+    bugs = {skeleton_hash(program): name for name, program in regressions()}
+    assert len(bugs) >= 10
+    found = {f.name: bugs.get(skeleton_hash(text.parse_file(str(f)))) for f in FILES}
+    assert {seed: bug for seed, bug in found.items() if bug} == {}
+
+
+def regressions() -> Iterator[tuple[str, Program]]:
+    with InferClient() as infer:
+        for file in sorted((data_dir("corpus") / "regressions").glob("*.fg")):
+            try:
+                yield file.stem, text.parse_file(str(file))
+            except ProgramError:  # as it was reported: without types
+                yield file.stem, text.parse_file(str(file), infer)
 
 
 def test_no_verbatim_python() -> None:

@@ -16,7 +16,7 @@ SEEDS = st.integers(0, 2**32).map(Random)
 def test_shapes_are_bounded(rng):
     shape = draw_shape(rng)
     kind = TensorType("f32", shape, contiguous_strides(shape))
-    assert len(shape) <= 4
+    assert len(shape) <= 5
     assert kind.numel <= MAX_ELEMENTS
 
 

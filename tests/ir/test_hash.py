@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fuzzgraph.ir import text, wire
-from fuzzgraph.ir.hash import content_hash
+from fuzzgraph.ir.hash import content_hash, skeleton_hash
 from fuzzgraph.ir.program import Program
 from tests.ir.programs import FULL
 
@@ -93,3 +93,55 @@ def test_verbatim_source_keeps_names() -> None:
     assert content_hash(parsed(other)) != content_hash(parsed(FULL))
     names = re.sub(r"\bt\b", "t_", FULL)
     assert content_hash(parsed(names)) != content_hash(parsed(FULL))
+
+
+CASE = """fuzzgraph 1
+input x: f32[4, 3] values normal seed 1
+def f(x) {
+  a: f32[4, 2] = narrow(x, 1, 0, 2)
+  b: f32[2] = sum(a, [0], keepdim = False)
+  return b
+}
+call f(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("normal seed 1", "edge(0.5) seed 2"),
+        ("x: f32[4, 3]", "x: f32[4, 3][1, 4]+2"),
+        ("f32[4, 3] values", "f32[4, 3] dynamic(0) values"),
+        ("narrow(x, 1, 0, 2)", "narrow(x, 0, 1, 3)"),
+        ("[0], keepdim = False", "[0, 1], keepdim = True"),
+        ("a: f32[4, 2] = narrow", "a: f32[9, 2] = narrow"),
+        ("call f(x)", "call f(x)\ncall f(x) with no_grad"),
+        ("input x", "option dynamic = True\ninput x"),
+        ("f32[4, 3]", "f32[7, 1]"),
+        ("a", "renamed"),
+    ],
+)
+def test_sizes_and_values_are_no_part_of_the_skeleton(old: str, new: str) -> None:
+    other = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new, CASE)
+    assert other != CASE
+    assert skeleton_hash(parsed(other)) == skeleton_hash(parsed(CASE))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("narrow(", "select("),
+        ("sum(a", "sum(x"),
+        ("x: f32[4, 3]", "x: f64[4, 3]"),
+        ("return b", "return (b, a)"),
+        (", keepdim = False", ""),
+        (", keepdim = False", ", dtype = torch.float64"),
+        ("call f(x)", "input y: f32[4, 3]\ncall f(x)\ncall f(y)"),
+        ("  b: f32[2] = sum(a, [0], keepdim = False)\n",
+         "  form no_grad {\n    b: f32[2] = sum(a, [0], keepdim = False)\n  }\n"),
+    ],
+)
+def test_what_the_skeleton_is(old: str, new: str) -> None:
+    other = CASE.replace(old, new, 1)
+    assert other != CASE
+    assert skeleton_hash(parsed(other)) != skeleton_hash(parsed(CASE))

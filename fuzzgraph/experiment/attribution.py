@@ -1,0 +1,160 @@
+"""Which planted fault a finding is of: its program is run again with each fault of its group alone, and with none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzzgraph.campaign.replay import Bench
+from fuzzgraph.corpus import tree
+from fuzzgraph.errors import FuzzgraphError
+from fuzzgraph.execution.protocol import Failure, Outcome
+from fuzzgraph.ir.program import Program
+from fuzzgraph.triage import record
+from fuzzgraph.triage.matching import Shows
+from fuzzgraph.triage.signature import core, signature
+
+from . import _run
+from .planted import Fault
+
+FILE = "attribution.json"
+# The name of the replay with no fault planted.
+NONE = ""
+# How a replay showed a finding's failure: with the same core; another failure that the same oracle saw (with all
+# faults of the group planted, another one had its hand in it); not at all.
+SAME, ALIKE, NOT = "same", "alike", "no"
+# Programs that are replayed between two looks at whether to stop, for each job.
+CHUNK = 4
+
+# Fault or NONE -> how the replay showed the failure.
+Replays = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finding of a campaign with faults: its program and the failure that it is about. `cpu`: when it was found."""
+
+    id: str
+    title: str
+    oracle: str
+    cpu: float
+    failure: Failure = field(repr=False)
+    program: Program = field(repr=False)
+    target: str = "inductor"
+
+
+def findings(campaign: Path, times: Mapping[str, float]) -> tuple[list[Found], list[str]]:
+    """Those of a campaign that `times` knows, in the order of time; and what is wrong with others."""
+    found, wrong = [], []
+    for id, cpu in sorted(times.items(), key=lambda item: (item[1], item[0])):
+        try:
+            finding = record.load(campaign / tree.FINDINGS / id)
+            # As it was found: triage may have made it smaller, with other faults at work.
+            program = finding.program(original=True)
+        except FuzzgraphError as error:
+            wrong.append(str(error))
+            continue
+        named = [f for f in finding.failures if signature(f, program).text == finding.data["signature"]]
+        failure = (named or [finding.failure])[0]
+        found.append(Found(id, finding.data["title"], failure.oracle, cpu, failure, program, finding.target))
+    return found, wrong
+
+
+def shows(outcome: Outcome, failure: Failure) -> str:
+    """How a replay showed the failure: SAME, ALIKE or NOT."""
+    if any(core(other) == core(failure) for other in outcome.failures):
+        return SAME
+    return ALIKE if Shows(failure)(outcome) else NOT
+
+
+def causes(replays: Replays) -> list[str]:
+    """The faults that a finding is of: its failure shows with each of them and not without; only where it shows with
+    no fault alone do those count with which the same oracle sees another failure."""
+    without = replays.get(NONE)
+    same = sorted(name for name, how in replays.items() if name != NONE and how == SAME)
+    if same:
+        return same if without in (NOT, ALIKE) else []
+    return sorted(name for name, how in replays.items() if name != NONE and how == ALIKE) if without == NOT else []
+
+
+class Attribution:
+    """Replays the findings of one group's campaign; each replay is kept in `directory`/attribution.json, so that
+    another run goes on. `stopped` is asked now and then."""
+
+    def __init__(
+        self, directory: Path, faults: Sequence[Fault], found: Sequence[Found], stopped: Callable[[], bool],
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:  # fmt: skip
+        self.directory, self.faults, self.found = directory, list(faults), list(found)
+        self._stopped, self._say = stopped, say
+        file = directory / FILE
+        self.replays: dict[str, Replays] = _run.read_json(file) if file.is_file() else {}
+        for finding in self.found:
+            self.replays.setdefault(finding.id, {})
+
+    def run(self, bench: Bench, jobs: int, complete: bool = False) -> None:
+        """Replay, in the order of time, until each fault has a finding and each finding a cause; with `complete`, all
+        findings with all faults. What is still open after that has neither."""
+        known: dict[str, str] | None = None
+        # A finding that one fault shows in another way may turn out to be another fault's: then the first one has none.
+        while known != (known := self._firsts()) and not self._stopped():
+            for fault in self.faults:
+                self._first(bench, jobs, fault)
+        for fault in self.faults:
+            self._replay(bench, fault.name, [f for f in self.found if complete or self._open(f)], jobs)
+        self._replay(bench, NONE, [f for f in self.found if complete or self._open(f)], jobs)
+        bench.release(())
+
+    def _open(self, finding: Found) -> bool:
+        replays = self.replays[finding.id]
+        return not causes(replays) and replays.get(NONE) != SAME
+
+    def _firsts(self) -> dict[str, str]:
+        first = {fault.name: self.first(fault.name) for fault in self.faults}
+        return {name: found.id for name, found in first.items() if found is not None}
+
+    def _first(self, bench: Bench, jobs: int, fault: Fault) -> None:
+        """Replay with this fault until a finding shows that is not torch's own."""
+        for chunk in chunks(self.found, CHUNK * jobs):
+            if self._stopped() or self.first(fault.name) is not None:
+                break
+            self._replay(bench, fault.name, chunk, jobs, keep=True)
+            shown = [f for f in chunk if self.replays[f.id].get(fault.name) in (SAME, ALIKE)]
+            self._replay(bench, NONE, shown, jobs, keep=True)
+        bench.release(self._preload(fault.name))
+
+    def first(self, fault: str) -> Found | None:
+        """The earliest finding that is this fault's as far as replays say."""
+        return next((f for f in self.found if fault in causes(self.replays[f.id])), None)
+
+    def own(self) -> list[Found]:
+        """Findings that show without any fault: torch's own."""
+        return [f for f in self.found if self.replays[f.id].get(NONE) == SAME]
+
+    def unexplained(self) -> list[Found]:
+        """Findings that show neither with one fault alone nor with none."""
+        return [f for f in self.found if self._open(f)]
+
+    def _replay(self, bench: Bench, fault: str, found: Sequence[Found], jobs: int, keep: bool = False) -> None:
+        """Run the programs with one fault or with NONE, those left out that were already. `keep` the processes."""
+        left = [f for f in found if fault not in self.replays[f.id]]
+        preload = self._preload(fault)
+        for number, chunk in enumerate(chunks(left, CHUNK * jobs)):
+            if self._stopped():
+                break
+            self._say(f"{self.directory.name}: {fault or 'no fault'}: {number * CHUNK * jobs} of {len(left)} replays")
+            asked = [bench.job(f.id, f.program, {"target": f.target}, [f.oracle]) for f in chunk]
+            for finding, outcome in zip(chunk, bench.executor(preload).run(asked), strict=True):
+                self.replays[finding.id][fault] = shows(outcome, finding.failure)
+            tree.write_whole(self.directory / FILE, json.dumps(self.replays, indent=1) + "\n")
+        if not keep:
+            bench.release(preload)
+
+    def _preload(self, fault: str) -> tuple[str, ...]:
+        return tuple(f.path for f in self.faults if f.name == fault)
+
+
+def chunks(items: Sequence[Found], size: int) -> Iterator[Sequence[Found]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
