@@ -67,6 +67,8 @@ class _Conversion:
         self.python: Counter[str] = Counter()
         self.made: dict[str, fx.Node] = {}
         self.modes: list[tuple[fx.Node, Mode]] = []
+        # Programs' types leave autocast out of account.
+        self.exact = not any(mode.autocast for mode in (recorded.mode, *(n.mode for n in recorded.nodes)))
 
     def run(self) -> Imported:
         self.function = self._head()
@@ -104,12 +106,11 @@ class _Conversion:
         """The stem where it is a usable name that is free, else one made of it."""
         try:
             usable_name(stem)
-        except ProgramError:
+        except ProgramError:  # such as a built-in function's
             stem = re.sub(r"\W", "_", stem).strip("_") or "v"
-            stem = stem if stem[0].isalpha() else f"v{stem}"
-        else:
-            if stem not in taken | self.builder.taken | {"f"}:
-                return stem
+            stem = f"{stem if stem[0].isalpha() else f'v{stem}'}0"
+        if stem not in taken | self.builder.taken | {"f"}:
+            return stem
         return next(n for i in itertools.count() if (n := f"{stem}{i}") not in taken | self.builder.taken)
 
     def _mine(self, structure: Any) -> Any:
@@ -136,7 +137,7 @@ class _Conversion:
         for candidate in self.owner.targets.candidates(node):
             for own_args, own_kwargs in forms(candidate.rule, node, args, kwargs):
                 found = self._accepted(candidate.rule.op, own_args, own_kwargs)
-                if found is not None and agree(node.type, found):
+                if found is not None and agree(node.type, found, self.exact):
                     fits = candidate.rule.spellings_for(types_in(own_args), types_in(own_kwargs))
                     spelling = candidate.spelling if candidate.spelling in fits else None
                     return self._add(node, candidate.rule.op, own_args, own_kwargs, found, spelling)
@@ -152,7 +153,7 @@ class _Conversion:
         """The call as Python writes it."""
         args, kwargs = self._mine(node.args), self._mine(node.kwargs)
         name = self._free(node.name, set())
-        source = f"{name} = {written(node, args, kwargs)}"
+        source = statement(node, args) or f"{name} = {written(node, args, kwargs)}"
         used = tuple(dict.fromkeys(operands((args, kwargs))))
         self.python[node.target] += 1
         return self._add(replace(node, name=name), "python", used, {}, self._declared(node.type), None, source)
@@ -199,32 +200,42 @@ def contexts(mode: Mode) -> tuple[Context, ...]:
     return (*found, *([Context("autocast", (mode.autocast,))] if mode.autocast else []))
 
 
-def agree(real: Type, inferred: Type) -> bool:
-    """Whether a call gives what the graph gave: dtypes, shapes, structure. Strides are FakeTensor's to know."""
+def agree(real: Type, inferred: Type, exact: bool = True) -> bool:
+    """Whether a call gives what the graph gave: dtypes (`exact`: else their kinds), shapes, structure. Strides are
+    FakeTensor's to know."""
     if isinstance(inferred, AnyType) or isinstance(real, AnyType):
         return True
     if isinstance(real, TensorType) and isinstance(inferred, TensorType):
-        return (real.dtype, real.shape) == (inferred.dtype, inferred.shape)
+        same = real.dtype == inferred.dtype if exact else real.info.kind == inferred.info.kind
+        return same and real.shape == inferred.shape
     if isinstance(real, SequenceType) and isinstance(inferred, SequenceType):
-        return len(real.items) == len(inferred.items) and all(map(agree, real.items, inferred.items))
+        return len(real.items) == len(inferred.items) and all(
+            agree(r, i, exact) for r, i in zip(real.items, inferred.items, strict=True)
+        )
     return type(real) is type(inferred) and (not isinstance(real, ScalarType) or real == inferred)
 
 
 def short(name: str) -> str:
     """An input's name without what tracers put around it: `linear1_weight` for
     `l_self_modules_layers_modules_0_modules_linear1_parameters_weight_`."""
-    words = [w for w in name.lower().split("_") if w not in _NOISE]
-    return "_".join(words[-_WORDS:]) or "x"
+    words = [w for w in name.lower().split("_") if w not in _NOISE][-_WORDS:]
+    while words and words[0].isdigit():
+        del words[0]
+    return "_".join(words) or "x"
+
+
+def statement(node: RecordedNode, args: tuple[Any, ...]) -> str | None:
+    """The statement that a call of Python's syntax stands for, where that is no expression: an item is assigned."""
+    if dunder(node) != "__setitem__":
+        return None
+    target, index, value = (literal(a, _name) for a in args)
+    return f"{target}[{index}] = {value}"
 
 
 def written(node: RecordedNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """A call as Python source that needs the name `torch` only; operands by their names."""
-
-    def name(value: Any) -> str:
-        return str(value.name)
-
-    texts = [literal(a, name) for a in args]
-    named = [f"{k}={literal(v, name)}" for k, v in kwargs.items()]
+    texts = [literal(a, _name) for a in args]
+    named = [f"{k}={literal(v, _name)}" for k, v in kwargs.items()]
     if node.method:
         return f"{texts[0]}.{node.target}({', '.join([*texts[1:], *named])})"
     special = dunder(node)
@@ -243,3 +254,5 @@ def written(node: RecordedNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return f"{node.target}({', '.join([*texts, *named])})"
 
 
+def _name(value: Any) -> str:
+    return str(value.name)

@@ -150,8 +150,12 @@ def forms(rule: Rule, node: RecordedNode, args: tuple[Any, ...], kwargs: dict[st
         yield (args[0], tuple(rest)), kwargs
     for signature in signatures(node):
         bound = _bind(signature, args, kwargs)
-        if bound is not None and (placed := _place(rule, bound)) is not None:
-            yield placed
+        if bound is None:
+            continue
+        # As they were given; then without those that say what is so anyway, which a rule may know as left out only.
+        for given in (bound, [(p, value) for p, value in bound if not _default(p, value)]):
+            if (placed := _place(rule, given)) is not None:
+                yield placed
 
 
 @dataclass(frozen=True)
@@ -162,6 +166,8 @@ class Parameter:
 
 
 NO_DEFAULT = object()
+# Parameters of the dispatcher's operators that choose a GPU's library and mean nothing for the result.
+_HINTS = ("cudnn",)
 
 
 def signatures(node: RecordedNode) -> Iterator[list[Parameter]]:
@@ -191,34 +197,31 @@ def _of_schema(schema: Any) -> list[Parameter]:
 
 def _bind(
     signature: list[Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> list[tuple[int, Parameter, Any]] | None:
-    """(index, parameter, value) of each argument, or None where it is a call of another signature."""
+) -> list[tuple[Parameter, Any]] | None:
+    """(parameter, value) of each argument, or None where it is a call of another signature."""
     positional = [p for p in signature if not p.keyword_only]
     if len(args) > len(positional):
         return None
-    bound = [(i, p, value) for i, (p, value) in enumerate(zip(positional, args, strict=False))]
-    places_ = {p.name: i for i, p in enumerate(signature)}
-    taken = {p.name for _, p, _ in bound}
+    bound = list(zip(positional, args, strict=False))
+    known = {p.name: p for p in signature}
+    taken = {p.name for p, _ in bound}
     for name, value in kwargs.items():
-        if name not in places_ or name in taken:
+        if name not in known or name in taken:
             return None
-        bound.append((places_[name], signature[places_[name]], value))
+        bound.append((known[name], value))
     return bound
 
 
-def _place(rule: Rule, bound: list[tuple[int, Parameter, Any]]) -> Arguments | None:
-    """The arguments as the rule's parameters: by name, else by place. One that the rule lacks may only be left out
-    where it is the default."""
-    given: dict[str, Any] = {}
-    ours = {p.name for _, p, _ in bound} & set(rule.param)
-    for index, parameter, value in bound:
-        name = parameter.name
-        if name not in rule.param and index < len(rule.params) and rule.params[index].name not in ours:
-            name = rule.params[index].name
-        if name in rule.param and name not in given:
-            given[name] = value
-        elif not _equal(value, parameter.default):
-            return None
+def _place(rule: Rule, bound: list[tuple[Parameter, Any]]) -> Arguments | None:
+    """The arguments as the rule's parameters: by name, and those that have another name in order of what is left. One
+    that the rule lacks may only be left out where it is the default."""
+    given = {p.name: value for p, value in bound if p.name in rule.param}
+    others = [(p, value) for p, value in bound if p.name not in rule.param and not _default(p, value)]
+    free = [p.name for p in rule.params if p.name not in given and not p.keyword_only]
+    if len(others) > len(free):
+        return None
+    # Such as the dispatcher's `self`, which Python calls input.
+    given.update(zip(free, (value for _, value in others)))
     args: list[Any] = []
     for p in rule.params:
         if p.keyword_only or p.name not in given:
@@ -227,7 +230,13 @@ def _place(rule: Rule, bound: list[tuple[int, Parameter, Any]]) -> Arguments | N
     return tuple(args), given
 
 
-def _equal(value: Any, default: Any) -> bool:
+def _default(parameter: Parameter, value: Any) -> bool:
+    """Whether leaving the argument out says the same."""
+    if parameter.name.startswith(_HINTS):
+        return True
+    default = parameter.default
+    if default is None and any(value is plain for plain in (torch.strided, False)) or value == torch.device("cpu"):
+        return True  # where and how a tensor lies when nothing is said
     if isinstance(value, list | tuple) and isinstance(default, list | tuple):
         return list(value) == list(default)
     return default is not NO_DEFAULT and type(value) is type(default) and bool(value == default)

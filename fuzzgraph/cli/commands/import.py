@@ -20,6 +20,8 @@ EPILOG = (
     "what follows -- is a command, such as python script.py or pytest tests, in which torch.compile records. "
     "exit status 1 when the command failed or no program was imported"
 )
+# Seconds for one question to FakeTensor. A call that it seems not to answer would become verbatim Python.
+PATIENCE = 60.0
 # `--` separates a command of the user's.
 TAKES_COMMAND = True
 
@@ -58,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("this is no folder", where=str(args.output), hint="-o names the folder to write to")
     environment.check_torch()
     status = 0
-    with InferClient() as infer:
+    with InferClient(timeout=PATIENCE) as infer:
         importer = _Importer(args, Converter(load_rules(), infer))
         for file in args.files:
             importer.take(file.stem, lambda recording, file=file: recording.run_file(file))
@@ -150,4 +152,5 @@ class _Importer:
 
 def _stem(command: list[str]) -> str:
     """What a command's programs are called: by its script, else by its first word."""
-    return next((Path(word).stem for word in command if word.endswith(".py")), Path(command[0]).stem)
+    script = next((word for word in command[1:] if Path(word).is_file()), command[0])
+    return Path(script).stem
