@@ -32,7 +32,7 @@ class Recording:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def graphs(self) -> Iterator[Recorded]:
-        """All that was recorded, in order of time. Raises EnvironmentProblem for what the recorder could not write."""
+        """All that was recorded, in order of time; a damaged recording is one that is refused."""
         for file in sorted(self.folder.glob(f"*{GRAPH}")):
             try:
                 yield unpack(file.read_bytes())

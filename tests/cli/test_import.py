@@ -13,6 +13,7 @@ from torch import nn
 
 from fuzzgraph.grammar import load_rules
 from fuzzgraph.ir import text
+from fuzzgraph.ir.program import Program
 from fuzzgraph.ir.verify import verify
 from fuzzgraph.render import render
 from tests.cli.test_cli import Cli, cli, fuzzgraph, refused
@@ -51,7 +52,7 @@ if __name__ == "__main__":
 """
 
 
-def programs(folder: Path) -> list[text.Program]:  # type: ignore[name-defined]
+def programs(folder: Path) -> list[Program]:
     """The programs written; each is exact, verified, and runs."""
     found = []
     for file in sorted(folder.glob("*.fg")):
