@@ -63,6 +63,8 @@ class Targets:
             names = [dotted(_packet(node.target)) if node.target.startswith(_ATEN) else _short(node.target)]
         if special:
             names.append(special.strip("_"))
+        if writes(node):
+            names = [f"{name}_" for name in names]
         spelling = "method" if node.method else None
         found += [Candidate(rule, spelling) for rule in self._by_object.get(id(real), []) if real is not None]
         for name in names:
@@ -153,7 +155,7 @@ def forms(rule: Rule, node: RecordedNode, args: tuple[Any, ...], kwargs: dict[st
         if bound is None:
             continue
         # As they were given; then without those that say what is so anyway, which a rule may know as left out only.
-        for given in (bound, [(p, value) for p, value in bound if not _default(p, value)]):
+        for given in (bound, [(p, value) for p, value in bound if not _default(rule, p, value)]):
             if (placed := _place(rule, given)) is not None:
                 yield placed
 
@@ -168,6 +170,7 @@ class Parameter:
 NO_DEFAULT = object()
 # Parameters of the dispatcher's operators that choose a GPU's library and mean nothing for the result.
 _HINTS = ("cudnn",)
+_IN_PLACE = "inplace"
 
 
 def signatures(node: RecordedNode) -> Iterator[list[Parameter]]:
@@ -216,7 +219,7 @@ def _place(rule: Rule, bound: list[tuple[Parameter, Any]]) -> Arguments | None:
     """The arguments as the rule's parameters: by name, and those that have another name in order of what is left. One
     that the rule lacks may only be left out where it is the default."""
     given = {p.name: value for p, value in bound if p.name in rule.param}
-    others = [(p, value) for p, value in bound if p.name not in rule.param and not _default(p, value)]
+    others = [(p, value) for p, value in bound if p.name not in rule.param and not _default(rule, p, value)]
     free = [p.name for p in rule.params if p.name not in given and not p.keyword_only]
     if len(others) > len(free):
         return None
@@ -230,10 +233,18 @@ def _place(rule: Rule, bound: list[tuple[Parameter, Any]]) -> Arguments | None:
     return tuple(args), given
 
 
-def _default(parameter: Parameter, value: Any) -> bool:
+def writes(node: RecordedNode) -> bool:
+    """Whether the call asks by an argument for what operators in place do by their name."""
+    bound = (_bind(signature, node.args, node.kwargs) for signature in signatures(node))
+    return any(p.name == _IN_PLACE and value is True for found in bound if found is not None for p, value in found)
+
+
+def _default(rule: Rule, parameter: Parameter, value: Any) -> bool:
     """Whether leaving the argument out says the same."""
     if parameter.name.startswith(_HINTS):
         return True
+    if parameter.name == _IN_PLACE:
+        return value is _in_place(rule.op)
     default = parameter.default
     if default is None and any(value is plain for plain in (torch.strided, False)) or value == torch.device("cpu"):
         return True  # where and how a tensor lies when nothing is said

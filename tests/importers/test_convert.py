@@ -50,8 +50,8 @@ def test_sizes_become_numbers(converter: Converter) -> None:
 
     assert body(converter, f, torch.randn(2, 4)) == [
         "  reshape: f32[4, 2] &x = reshape(x, (4, -1)) as method",
-        "  mul: f32[4, 2] = mul(reshape, 4) as operator",
-        "  return mul",
+        "  mul_1: f32[4, 2] = mul(reshape, 4) as operator",
+        "  return mul_1",
     ]
 
 
