@@ -32,3 +32,14 @@ def data_dir(name: Literal["grammar", "corpus"]) -> Path:
     if not home.is_dir():
         raise FileNotFoundError(f"fuzzgraph's {name} folder is missing: {home}")
     return home
+
+
+def import_root() -> Path:
+    """Return the folder from which `fuzzgraph` is imported."""
+    return _PACKAGE.parent
+
+
+def harness_dir() -> Path:
+    """Return the folder of the harness's code."""
+    root = checkout_root()
+    return _PACKAGE / "harness" if root is None else root / "harness"

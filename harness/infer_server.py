@@ -185,33 +185,10 @@ class Server:
 
     def describe(self, value: Any, operands: Operands, found: list[int | None]) -> Any:
         """The value's Type; the operand that each of its tensors shares storage with is appended to `found`."""
-        import torch
+        from .describing import describe
 
-        t = self.types
-        if isinstance(value, torch.Tensor):
-            if value.layout != torch.strided or value.dtype not in t.FROM_TORCH:
-                raise TypeError(f"a result is {value.layout} {value.dtype}")
-            found.append(operands.sharing(value))
-            sizes = tuple(map(_size, value.shape))
-            if None in sizes:
-                return t.UnsizedType(
-                    t.FROM_TORCH[value.dtype], sizes, value.device.type, value.requires_grad
-                )
-            return t.TensorType(
-                t.FROM_TORCH[value.dtype], tuple(map(int, value.shape)), tuple(map(int, value.stride())),
-                int(value.storage_offset()), value.device.type, value.requires_grad,
-            )  # fmt: skip
-        if isinstance(value, tuple | list):
-            kind = "list" if isinstance(value, list) else "tuple"
-            return t.SequenceType(kind, tuple(self.describe(v, operands, found) for v in value))
-        if value is None:
-            return t.NoneType()
-        for symbol, kind in ((torch.SymBool, "bool"), (torch.SymInt, "int"), (torch.SymFloat, "float")):
-            if isinstance(value, symbol):
-                return t.ScalarType(kind)
-        if isinstance(value, bool | int | float | complex | str):
-            return t.ScalarType(type(value).__name__) if operands.unknown else t.scalar(value)
-        return t.AnyType()
+        # Positions cross the pipe, not names: `append` gives the alias None.
+        return describe(value, lambda tensor: found.append(operands.sharing(tensor)), not operands.unknown)
 
     def fill(self, values: Any, dtype: str, count: int) -> Any:
         """A dense real tensor of these values, made by the code that makes programs' inputs."""
@@ -220,13 +197,6 @@ class Server:
 
         space = {**vars(helpers), "torch": sys.modules["torch"]}
         return eval(fill(values, dtype, (count,)), space)
-
-
-def _size(n: Any) -> int | None:
-    """A size, or None for a symbol of which no value is known."""
-    import torch
-
-    return None if isinstance(n, torch.SymInt) and not n.node.has_hint() else int(n)
 
 
 def _error(e: Exception) -> list[Any]:

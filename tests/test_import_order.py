@@ -20,7 +20,7 @@ ORDER = [
     ["oracles"],
     ["execution"],
     ["feedback"],
-    ["generate", "mutators", "llm"],
+    ["generate", "mutators", "llm", "importers"],
     ["minimize"],
     ["corpus"],
     ["triage"],

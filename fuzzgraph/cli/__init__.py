@@ -1,7 +1,8 @@
 """The command line: `main` finds the subcommands in `commands/`, one file each, by presence.
 
 A subcommand's file defines `HELP` (one line), `configure(parser)` and `run(args) -> int` (the exit status). Its name is
-the file's, `_` read as `-`. It imports what it needs inside `run`, so that `--help` costs nothing.
+the file's, `_` read as `-`. It imports what it needs inside `run`, so that `--help` costs nothing. Where it defines
+`TAKES_COMMAND`, what follows `--` is a command of the user's: `run` finds its words in `args.command`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     _mend_streams()
     try:
         with _signals():
-            args = parser().parse_args(argv)
+            words, command = _split(list(sys.argv[1:] if argv is None else argv))
+            args = parser().parse_args(words)
+            args.command = command
             status = int(args.run(args))
             sys.stdout.flush()
             return status
@@ -79,6 +82,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 3 if error.errno in _MACHINE else 2
     except KeyboardInterrupt as error:
         return 128 + int(error.args[0] if error.args else signal.SIGINT)
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words of ours, and those of the command after `--` where the subcommand takes one."""
+    module = subcommands().get(words[0]) if words else None
+    if "--" not in words or not getattr(module, "TAKES_COMMAND", False):
+        return words, []
+    at = words.index("--")
+    return words[:at], words[at + 1 :]
 
 
 @contextmanager

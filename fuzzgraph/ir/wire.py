@@ -137,12 +137,12 @@ def unpack_type(data: Any) -> Type:
     return NoneType() if head == "none" else AnyType()
 
 
-def _pack_spec(s: InputSpec) -> Any:
+def pack_spec(s: InputSpec) -> Any:
     values = [s.values.kind, list(s.values.params), s.values.seed]
     return [s.name, pack_type(s.type), values, s.storage, list(s.dynamic), s.view_of]
 
 
-def _unpack_spec(d: Any) -> InputSpec:
+def unpack_spec(d: Any) -> InputSpec:
     kind, params, seed = d[2]
     declared = unpack_type(d[1])
     if not isinstance(declared, TensorType):
@@ -183,8 +183,8 @@ def to_data(p: Program) -> dict[str, Any]:
     o = p.options
     return {
         "version": FORMAT_VERSION,
-        "inputs": [_pack_spec(s) for s in p.inputs],
-        "constants": [_pack_spec(s) for s in p.constants],
+        "inputs": [pack_spec(s) for s in p.inputs],
+        "constants": [pack_spec(s) for s in p.constants],
         "states": [[s.name, s.kind, pack_value(s.initial)] for s in p.states],
         "functions": [
             [f.name, list(f.captures), [pack_node(n) for n in f.graph.nodes],
@@ -210,8 +210,8 @@ def from_data(d: dict[str, Any]) -> Program:
     dynamic, fullgraph, grad, autocast, inference, mode, config, *broken = d["options"]
     patches = tuple((k, unpack_value(v)) for k, v in config)
     return Program(
-        tuple(map(_unpack_spec, d["inputs"])),
-        tuple(map(_unpack_spec, d["constants"])),
+        tuple(map(unpack_spec, d["inputs"])),
+        tuple(map(unpack_spec, d["constants"])),
         tuple(State(n, k, unpack_value(v)) for n, k, v in d["states"]),
         tuple(
             Function(n, _unpack_graph(g), tuple(c), tuple(Region(f, a, b, unpack_value(x)) for f, a, b, x in r))
