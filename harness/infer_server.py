@@ -5,7 +5,7 @@
 It reads {"id", "mode": "fake" | "eager", "items": [[op, args, kwargs, values], ...]}, packed as fuzzgraph.ir.wire does,
 and writes {"id", "results": [[type, error, alias_of, called], ...], "cpu"}. `values` are by flat operand index: [kind,
 params, seed]. Mode "dispatch" runs on FakeTensors and gives the operators that were dispatched in place of `alias_of`;
-mode "catalog" has one result, what the compiler knows.
+modes "catalog" and "patterns" have one result, what the compiler knows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from ..execution.protocol import read_frame, write_frame
 from ..ir import nested
 from ..torch_compat import imported_torch
-from . import catalog, limits
+from . import catalog, forked, limits, patterns
 
 # A representative of each Python scalar whose value the program does not fix. No 0 and no 1: shapes specialize on them.
 _SCALARS = {"int": 2, "float": 1.5, "bool": True, "complex": 1 + 2j, "str": ""}
@@ -34,6 +34,8 @@ _ASKS_DATA = ("DataDependentOutputException", "DynamicOutputShapeException", "Gu
 # Where sizes depend on data there are, for eager, so many.
 _SIZE = 3
 ERROR = 300
+# The fork imports the compiler, which takes 3 s on an idle core.
+PATTERNS_SECONDS = 100.0
 
 
 def main(argv: list[str]) -> int:
@@ -86,6 +88,10 @@ class Server:
                 return [catalog.catalog()]
             except ImportError as e:
                 return [{"error": str(e)}]
+        if mode == "patterns":
+            # In a fork, so that what the compiler imports and registers does not stay in this process.
+            found = forked.call(lambda: {"patterns": patterns.patterns()}, PATTERNS_SECONDS)
+            return [{"error": found} if isinstance(found, str) else found]
         if mode == "dispatch":
             return [self.dispatched(item) for item in items]
         return [self.one(mode, item) for item in items]

@@ -51,6 +51,7 @@ class InferClient:
         self._past_cpu = 0.0
         self._live_cpu = 0.0
         self._serial = 0
+        self._patterns: list[dict[str, Any]] | None = None
 
     def __enter__(self) -> InferClient:
         return self
@@ -90,15 +91,27 @@ class InferClient:
 
     def catalog(self) -> dict[str, Any]:
         """What the compiler knows, as `harness.catalog` says it. Raises EnvironmentProblem where it cannot be told."""
+        hint = "pip install 'fuzzgraph[test]' has what torch's own tests import"
+        return self._told("catalog", "the compiler's operators cannot be listed", hint)
+
+    def patterns(self) -> list[dict[str, Any]]:
+        """The patterns that the compiler looks for, as `harness.patterns` says them; asked for once. Raises
+        EnvironmentProblem where they cannot be told."""
+        if self._patterns is None:
+            found = self._told("patterns", "the compiler's patterns cannot be listed", "")
+            self._patterns = found["patterns"]
+        return self._patterns
+
+    def _told(self, mode: str, problem: str, hint: str) -> dict[str, Any]:
+        """The one result of a request that imports the compiler."""
         patient, self.timeout = self.timeout, START_SECONDS
         try:
-            answer = self._request("catalog", [])
+            answer = self._request(mode, [])
         finally:
             self.timeout = patient
         found: dict[str, Any] = {"error": answer} if isinstance(answer, str) else answer[0]
         if "error" in found:
-            hint = "pip install 'fuzzgraph[test]' has what torch's own tests import"
-            raise EnvironmentProblem(f"the compiler's operators cannot be listed: {found['error']}", hint=hint)
+            raise EnvironmentProblem(f"{problem}: {found['error']}", hint=hint)
         return found
 
     def close(self) -> None:
