@@ -67,6 +67,7 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
     from fuzzgraph.generate import Generator
     from fuzzgraph.generate.variants import Variants as VariantMaker
     from fuzzgraph.grammar import load_rules
+    from fuzzgraph.grammar.patterns import PatternBook
     from fuzzgraph.ir.text import format
 
     with ExitStack() as stack:
@@ -85,8 +86,9 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
         generator = Generator(book, infer)
         variants = VariantMaker(generator)
         found = {mutator.name: mutator for mutator in mutators.load(config.plugin)}
+        patterns = PatternBook(infer.patterns)
         makers = Makers(
-            generator.program, found, lambda other: mutators.Tools(book, infer, generator, other), format, proposer,
+            generator.program, found, lambda other: mutators.Tools(book, infer, generator, other, patterns), format, proposer,
             proposer.config.weight if proposer is not None else 0.0, log.trouble,
         )  # fmt: skip
         return Parts(

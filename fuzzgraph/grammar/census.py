@@ -23,7 +23,7 @@ from .source import FreshSource
 # Dtypes, ranks and attributes choose among kernels; after so many samples of a rule few new ones appear.
 SAMPLES = 16
 # Where torch has one operator under several names.
-_HOMES = ("Tensor.", "nn.functional.", "special.")
+HOMES = ("Tensor.", "nn.functional.", "special.")
 # Packets of a module of torch's have its name before theirs, with an underscore.
 _MODULES = ("fft", "linalg", "special")
 
@@ -62,7 +62,7 @@ class Gaps:
 
 def canonical(op: str) -> str:
     """One name for an operator, its in-place variant, and the homes that it is found in."""
-    name = next((op.removeprefix(home) for home in _HOMES if op.startswith(home)), op)
+    name = next((op.removeprefix(home) for home in HOMES if op.startswith(home)), op)
     return name if name.endswith("__") or not name.strip("_") else name.rstrip("_")
 
 
