@@ -23,7 +23,7 @@ from typing import Any
 from ..execution.protocol import read_frame, write_frame
 from ..ir import nested
 from ..torch_compat import imported_torch
-from . import catalog, forked, limits, patterns
+from . import catalog, limits, patterns
 
 # A representative of each Python scalar whose value the program does not fix. No 0 and no 1: shapes specialize on them.
 _SCALARS = {"int": 2, "float": 1.5, "bool": True, "complex": 1 + 2j, "str": ""}
@@ -34,8 +34,6 @@ _ASKS_DATA = ("DataDependentOutputException", "DynamicOutputShapeException", "Gu
 # Where sizes depend on data there are, for eager, so many.
 _SIZE = 3
 ERROR = 300
-# The fork imports the compiler, which takes 3 s on an idle core.
-PATTERNS_SECONDS = 100.0
 
 
 def main(argv: list[str]) -> int:
@@ -89,9 +87,10 @@ class Server:
             except ImportError as e:
                 return [{"error": str(e)}]
         if mode == "patterns":
-            # In a fork, so that what the compiler imports and registers does not stay in this process.
-            found = forked.call(lambda: {"patterns": patterns.patterns()}, PATTERNS_SECONDS)
-            return [{"error": found} if isinstance(found, str) else found]
+            try:
+                return [{"patterns": patterns.cached()}]
+            except RuntimeError as e:
+                return [{"error": str(e)}]
         if mode == "dispatch":
             return [self.dispatched(item) for item in items]
         return [self.one(mode, item) for item in items]

@@ -12,10 +12,24 @@ they have the concrete attributes that the traced form leaves out.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import importlib.util
+import os
 import pkgutil
+import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+import msgpack
+
+from . import forked
+from .prepare import warm_folder
+
+SECONDS = 100.0
 
 
 def patterns() -> list[dict[str, Any]]:
@@ -28,15 +42,69 @@ def patterns() -> list[dict[str, Any]]:
         # Each module that registers late has such a function; compiling calls it.
         if hasattr(module, "lazy_init"):
             module.lazy_init(torch.device("cpu"))
+    return [described(where, entry) for where, entry in entries(modules, pattern_matcher)]
+
+
+@contextmanager
+def firing() -> Iterator[list[dict[str, Any]]]:
+    """The list gets, at the end, the patterns that passes applied meanwhile, as `patterns` has them."""
+    from torch._inductor import fx_passes, pattern_matcher
+
+    applied: dict[int, Any] = {}
+    found: list[dict[str, Any]] = []
+    with ExitStack() as stack:
+        for name in ("GraphPatternEntry", "LoweringPatternEntry", "ReplacementPatternEntry"):
+            owner = getattr(pattern_matcher, name)
+
+            def apply(entry: Any, *args: Any, original: Any = owner.apply, **kwargs: Any) -> Any:
+                applied[id(entry)] = entry
+                return original(entry, *args, **kwargs)
+
+            stack.enter_context(patch.object(owner, "apply", apply))
+        yield found
+    prefix = f"{fx_passes.__name__}."
+    modules = [module for name, module in sorted(sys.modules.items()) if name.startswith(prefix)]
+    found += [described(where, entry) for where, entry in entries(modules, pattern_matcher) if id(entry) in applied]
+
+
+def described(where: str, entry: Any) -> dict[str, Any]:
+    """A registered entry as data."""
+    from torch._inductor import pattern_matcher
+
     traced = {id(pattern): call for pattern, call in searches(pattern_matcher)}
-    found = []
-    for where, entry in entries(modules, pattern_matcher):
-        name = getattr(entry, "pattern_name", None) or ""
-        if id(entry.pattern) in traced:
-            found.append({"name": name, "where": where, **recorded(*traced[id(entry.pattern)])})
-        else:
-            found.append({"name": name, "where": where, **Tree().read(entry.pattern)})
-    return found
+    call = traced.get(id(entry.pattern))
+    form = recorded(*call) if call is not None else Tree().read(entry.pattern)
+    return {"name": getattr(entry, "pattern_name", None) or "", "where": where, **form}
+
+
+def cached() -> list[dict[str, Any]]:
+    """As `patterns`, in a fork, so that what that imports and registers does not stay in this process; and once for each
+    torch on this machine: it takes 3 s on an idle core. Raises RuntimeError where the fork dies."""
+    file = cache_file()
+    with suppress(OSError, ValueError):
+        kept: list[dict[str, Any]] = msgpack.unpackb(file.read_bytes())
+        return kept
+    found = forked.call(lambda: {"patterns": patterns()}, SECONDS)
+    if isinstance(found, str):
+        raise RuntimeError(found)
+    part = file.with_name(f"{file.name}-{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(msgpack.packb(found["patterns"]))
+        part.rename(file)
+    except OSError:  # the disk is full or read-only: the next process asks again
+        part.unlink(missing_ok=True)
+    made: list[dict[str, Any]] = found["patterns"]
+    return made
+
+
+def cache_file() -> Path:
+    """Beside what a warm-up leaves for this torch; another one for each state of torch's passes and of this file."""
+    torch_folder = Path(importlib.util.find_spec("torch").origin).parent / "_inductor"
+    sources = [Path(__file__), torch_folder / "pattern_matcher.py", *sorted((torch_folder / "fx_passes").glob("*.py"))]
+    states = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in sources]
+    key = hashlib.sha256(repr(states).encode()).hexdigest()[:16]
+    return warm_folder().parent.with_name("patterns") / f"{warm_folder().name}-{key}"
 
 
 def searches(matcher: Any) -> Iterator[tuple[Any, tuple[Any, Any, Any]]]:
@@ -51,8 +119,8 @@ def entries(modules: list[Any], matcher: Any) -> Iterator[tuple[str, Any]]:
     seen: set[int] = set()
     for module in modules:
         for name, value in list(vars(module).items()):
-            for matching in passes(value, matcher.PatternMatcherPass):
-                where = matching.pass_name or f"{module.__name__.rpartition('.')[2]}.{name}"
+            for number, matching in enumerate(passes(value, matcher.PatternMatcherPass)):
+                where = matching.pass_name or f"{module.__name__.rpartition('.')[2]}.{name}[{number}]"
                 for entry in (e for group in matching.patterns.values() for e in group):
                     if id(entry) not in seen:
                         seen.add(id(entry))

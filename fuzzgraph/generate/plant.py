@@ -9,6 +9,7 @@ from typing import Any
 import torch.fx as fx
 
 from ..grammar.completing import complete
+from ..grammar.model import Param, TensorSpec
 from ..grammar.patterns import GETITEM, Counterpart, Each, Made, Pattern, PatternNode, Wild, counterpart
 from ..grammar.rule import RuleBook
 from ..grammar.wants import ShapeWant, Want
@@ -184,7 +185,7 @@ class _Attempt:
             if found is None:
                 wild[param] = argument.name if isinstance(argument, Wild) else ""
             elif found[0] is not None or not chosen.rule.param[param].optional:
-                given[param] = found
+                given[param] = _as_index(found) if isinstance(argument, list) and not _lists(chosen.rule.param[param]) else found
         return given, wild
 
     def _given(self, argument: Any, memo: dict[int, fx.Node]) -> Given | None:
@@ -208,6 +209,17 @@ class _Attempt:
     def _copied(self, memo: dict[int, fx.Node]) -> dict[int, fx.Node]:
         """What the items of a list share: nodes that have several users."""
         return _Shared(memo, {i for i, n in enumerate(self.pattern.nodes) if n.users != 1 and GETITEM not in n.ops})
+
+
+def _lists(param: Param) -> bool:
+    """Whether a parameter takes a list of tensors."""
+    return any(isinstance(spec, TensorSpec) and spec.count is not None for spec in param.specs)
+
+
+def _as_index(given: Given) -> Given:
+    """Operands in an index are a tuple: a list would be one operand."""
+    operand, kind = given
+    return (tuple(operand), tuple(kind)) if any(isinstance(o, fx.Node) for o in operand) else given
 
 
 class _Shared(dict[int, fx.Node]):

@@ -84,6 +84,8 @@ def complete(
                 attempt.param(name)
         except NoValue:
             continue
+        if any(attempt.operands.get(name) is not operand for name, (operand, _) in given.items()):
+            continue  # a sampler gave another
         args, kwargs, types, kwtypes = attempt.finish()
         if rule.check(types, kwtypes) is None:
             drawn = {name: (operand, attempt.env[name]) for name, operand in attempt.operands.items()}
