@@ -185,7 +185,8 @@ class _Attempt:
             if found is None:
                 wild[param] = argument.name if isinstance(argument, Wild) else ""
             elif found[0] is not None or not chosen.rule.param[param].optional:
-                given[param] = _as_index(found) if isinstance(argument, list) and not _lists(chosen.rule.param[param]) else found
+                index = isinstance(argument, list) and not _lists(chosen.rule.param[param])
+                given[param] = _as_index(found) if index else found
         return given, wild
 
     def _given(self, argument: Any, memo: dict[int, fx.Node]) -> Given | None:

@@ -5,6 +5,7 @@ import pytest
 from fuzzgraph.execution.infer import InferClient
 from fuzzgraph.generate import Generator
 from fuzzgraph.grammar import load_rules
+from fuzzgraph.grammar.patterns import PatternBook
 from fuzzgraph.ir.text import parse
 from fuzzgraph.mutators import Tools
 
@@ -100,4 +101,4 @@ def corpus(world):
 @pytest.fixture(scope="session")
 def tools(world, corpus):
     book, infer = world
-    return Tools(book, infer, Generator(book, infer), lambda rng: rng.choice(corpus))
+    return Tools(book, infer, Generator(book, infer), lambda rng: rng.choice(corpus), PatternBook(infer.patterns))
