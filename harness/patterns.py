@@ -33,11 +33,12 @@ SECONDS = 100.0
 
 
 def patterns() -> list[dict[str, Any]]:
-    """All of them, in the order of registration. Registers what torch registers late: call it in a process of its own."""
+    """All of them, in the order of registration. Registers what torch registers late: for a process of its own."""
     import torch
     from torch._inductor import fx_passes, pattern_matcher
 
-    modules = [importlib.import_module(f"{fx_passes.__name__}.{m.name}") for m in pkgutil.iter_modules(fx_passes.__path__)]
+    names = [f"{fx_passes.__name__}.{module.name}" for module in pkgutil.iter_modules(fx_passes.__path__)]
+    modules = [importlib.import_module(name) for name in names]
     for module in modules:
         # Each module that registers late has such a function; compiling calls it.
         if hasattr(module, "lazy_init"):
@@ -78,8 +79,8 @@ def described(where: str, entry: Any) -> dict[str, Any]:
 
 
 def cached() -> list[dict[str, Any]]:
-    """As `patterns`, in a fork, so that what that imports and registers does not stay in this process; and once for each
-    torch on this machine: it takes 3 s on an idle core. Raises RuntimeError where the fork dies."""
+    """As `patterns`, in a fork, so that what that imports and registers does not stay in this process; and once for
+    each torch on this machine: it takes 3 s on an idle core. Raises RuntimeError where the fork dies."""
     file = cache_file()
     with suppress(OSError, ValueError):
         kept: list[dict[str, Any]] = msgpack.unpackb(file.read_bytes())

@@ -88,8 +88,8 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
         found = {mutator.name: mutator for mutator in mutators.load(config.plugin)}
         patterns = PatternBook(infer.patterns)
         makers = Makers(
-            generator.program, found, lambda other: mutators.Tools(book, infer, generator, other, patterns), format, proposer,
-            proposer.config.weight if proposer is not None else 0.0, log.trouble,
+            generator.program, found, lambda other: mutators.Tools(book, infer, generator, other, patterns), format,
+            proposer, proposer.config.weight if proposer is not None else 0.0, log.trouble,
         )  # fmt: skip
         return Parts(
             executor=executor,

@@ -35,8 +35,8 @@ Given = tuple[Any, Any]
 
 
 class LeafSource(ProgramSource):
-    """Operands for the wildcards of a pattern: values that were there before it, or new inputs; of `sizes`, if those are
-    set, and `rank`. The pattern's own nodes get no users that it does not have."""
+    """Operands for the wildcards of a pattern: values that were there before it, or new inputs of `sizes` and `rank`.
+    The pattern's own nodes get no users that it does not have."""
 
     sizes: tuple[int, ...] = SIZES
     rank = 2

@@ -25,8 +25,9 @@ class Completing(Sampling):
     those in `free` are drawn."""
 
     def __init__(
-        self, rule: Rule, given: Mapping[str, tuple[Any, Any]], free: Collection[str], source: OperandSource, rng: Random
-    ) -> None:
+        self, rule: Rule, given: Mapping[str, tuple[Any, Any]], free: Collection[str], source: OperandSource,
+        rng: Random,
+    ) -> None:  # fmt: skip
         super().__init__(rule, source, rng)
         self.given, self.free = given, free
 

@@ -89,7 +89,9 @@ def _argument(data: Mapping[str, Any]) -> Any:
         return [_argument(v) for v in value]
     if kind == "each":
         return Each(_argument(value))
-    return {"node": Made, "any": Wild, "literal": unpack_value}[kind](value)
+    if kind == "literal":
+        return unpack_value(value)
+    return Made(value) if kind == "node" else Wild(value)
 
 
 class PatternBook:

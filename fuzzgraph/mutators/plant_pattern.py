@@ -10,8 +10,8 @@ from random import Random
 
 import torch.fx as fx
 
-from ..generate.inputs import DTYPE_WEIGHTS, draw_dtype
 from ..generate.fit import castable
+from ..generate.inputs import DTYPE_WEIGHTS, draw_dtype
 from ..generate.plant import LeafSource, Planted, plant
 from ..grammar.patterns import Pattern, lacking
 from ..ir.builder import FunctionBuilder, Rejected
@@ -93,8 +93,10 @@ def break_by_user(edit: Edit, f: FunctionBuilder, planted: Planted, rng: Random)
 def break_by_attribute(edit: Edit, f: FunctionBuilder, planted: Planted, rng: Random) -> None:
     for node in rng.sample(planted.nodes, len(planted.nodes)):
         rule = edit.tools.book.rules.get(str(node.meta["op"]))
-        found = rule.resample_attribute(node.args, dict(node.kwargs), rng, rooted_types_in) if rule is not None else None
-        if rule is not None and found is not None:
+        if rule is None:  # an item of a tuple
+            continue
+        found = rule.resample_attribute(tuple(node.args), dict(node.kwargs), rng, rooted_types_in)
+        if found is not None:
             args, kwargs = found
             f.set_call(node, rule.op, args, kwargs, edit.adapters.spelling(rule.op, args, kwargs, rng))
             edit.b.stale = True

@@ -1,4 +1,4 @@
-"""Planting patterns: exactly on a tiny grammar; all that the installed torch registers; in the compiler, by what fires."""
+"""Planting patterns: exactly on a tiny grammar, and all that the installed torch registers."""
 
 from random import Random
 
@@ -58,7 +58,7 @@ def test_it_is_planted_exactly():
         x, y = program.functions[0].body[0].args
         assert relu == "v1 = relu(v0,)" and add == f"v2 = add(v1, {x})" and [str(n) for n in result] == ["v2", "v0"]
         assert mul == f"v0 = mul({x}, {y})"
-        seen.add(type(y))
+        seen.add(isinstance(y, int | float))
     assert len(seen) == 2  # a tensor, or a number
 
 
@@ -78,7 +78,7 @@ def test_an_input_of_a_known_type_and_literals():
 def test_what_cannot_be_planted_says_why():
     gone = Pattern("", "here", (PatternNode(("aten.nonesuch",), (Wild(),)),), (0,))
     assert lacking(gone, BOOK) == ["aten.nonesuch"]
-    with pytest.raises(Rejected, match="no rule stands for aten.nonesuch"):
+    with pytest.raises(Rejected, match=r"no rule stands for aten\.nonesuch"):
         alone(gone, GENERATOR, Random(0))
     misfit = Pattern("", "here", (PatternNode(("aten.relu",), (1.5,)),), (0,))
     with pytest.raises(Rejected, match="relu takes no such arguments"):

@@ -25,9 +25,9 @@ def tiny_tools(data=(DATA,)):
 
 
 def test_planted_in_a_program_that_keeps_its_own():
-    made = [PlantPattern().mutate(program(PLAIN, BOOK), Random(seed), tiny_tools()) for seed in range(40)]
+    made = [PlantPattern().mutate(program(PLAIN, BOOK), Random(seed), tiny_tools()) for seed in range(12)]
     found = [m for m in made if m is not None]
-    assert len(found) > 30
+    assert len(found) > 8
     for m in found:
         ops = [n.meta["op"] for n in m.functions[0].body]
         assert {"neg", "mul", "relu", "add"} <= set(ops)
@@ -43,19 +43,19 @@ def test_without_patterns_it_declines():
 @pytest.mark.parametrize("by", BREAKS)
 def test_each_break_changes_one_step(by):
     (pattern,) = read_patterns([DATA])
-    whole, broken = set(), set()
-    for seed in range(30):
+    changed = 0
+    for seed in range(12):
         edit = Edit(program(PLAIN, BOOK), tiny_tools())
         f = edit.function(Random(seed))
         planted = plant_in(edit, f, pattern, Random(seed))
         before = str(f.graph), str(f.result)
-        whole.add(before)
         try:
             by(edit, f, planted, Random(seed))
         except Rejected:
             continue
-        broken.add((str(f.graph), str(f.result)))
-    assert broken and not broken & whole
+        assert (str(f.graph), str(f.result)) != before
+        changed += 1
+    assert changed > 0
 
 
 # --- in the compiler
