@@ -17,12 +17,10 @@ import importlib
 import importlib.util
 import os
 import pkgutil
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import msgpack
 
@@ -44,28 +42,6 @@ def patterns() -> list[dict[str, Any]]:
         if hasattr(module, "lazy_init"):
             module.lazy_init(torch.device("cpu"))
     return [described(where, entry) for where, entry in entries(modules, pattern_matcher)]
-
-
-@contextmanager
-def firing() -> Iterator[list[dict[str, Any]]]:
-    """The list gets, at the end, the patterns that passes applied meanwhile, as `patterns` has them."""
-    from torch._inductor import fx_passes, pattern_matcher
-
-    applied: dict[int, Any] = {}
-    found: list[dict[str, Any]] = []
-    with ExitStack() as stack:
-        for name in ("GraphPatternEntry", "LoweringPatternEntry", "ReplacementPatternEntry"):
-            owner = getattr(pattern_matcher, name)
-
-            def apply(entry: Any, *args: Any, original: Any = owner.apply, **kwargs: Any) -> Any:
-                applied[id(entry)] = entry
-                return original(entry, *args, **kwargs)
-
-            stack.enter_context(patch.object(owner, "apply", apply))
-        yield found
-    prefix = f"{fx_passes.__name__}."
-    modules = [module for name, module in sorted(sys.modules.items()) if name.startswith(prefix)]
-    found += [described(where, entry) for where, entry in entries(modules, pattern_matcher) if id(entry) in applied]
 
 
 def described(where: str, entry: Any) -> dict[str, Any]:

@@ -71,25 +71,19 @@ def fires(tmp_path_factory):
     import torch._inductor.config
 
     from fuzzgraph.harness import hooks, targets
+    from fuzzgraph.harness.firing import fired
 
     found, target = hooks.probe(), targets.load("inductor")
+
+    def run(made):
+        patterns = fired(render(made).source, {"grad": made.options.grad}, target, found)
+        return [calls(p) for p in patterns]
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
         patch.setattr(torch._inductor.config, "fx_graph_cache", False)
         patch.setattr(torch._functorch.config, "enable_autograd_cache", False)
-        yield lambda made: fired(made, found, target)
-
-
-def fired(made, found, target):
-    from fuzzgraph.harness.cover import no_compiler
-    from fuzzgraph.harness.patterns import firing
-    from fuzzgraph.harness.program import Loaded, run_once
-
-    loaded = Loaded.of(render(made).source, {"grad": made.options.grad})
-    with firing() as patterns, no_compiler(found, []):
-        run = run_once(loaded, target.wrap({}))
-    assert run.error is None
-    return [calls(p) for p in patterns]
+        yield run
 
 
 def calls(pattern):
