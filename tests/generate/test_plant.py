@@ -1,5 +1,6 @@
 """Planting patterns: exactly on a tiny grammar, and all that the installed torch registers."""
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -23,9 +24,8 @@ DATA = {
         {"ops": ["Tensor.add"], "args": [{"node": 1}, {"any": "x"}], "kwargs": {"device": {"any": ""}}, "users": 1},
     ],
 }  # fmt: skip
-# Half of what the installed torch registered when this was written, so that a torch that registers less is no failure,
-# and one whose patterns are no longer understood is.
-PLANTABLE = 150
+# Of torch 2.13.0's 531 patterns 331 were when this was written, of 2.15.0's 364 333; the rest are of quantized kernels.
+PLANTABLE = 300
 
 
 def lines(program):
@@ -100,8 +100,7 @@ def test_patterns_are_asked_for_once_and_only_when_needed():
 
 
 def test_those_of_the_installed_torch(generator, capsys):
-    """Of each pass some can be planted; most of all."""
-    planted, reasons = 0, {}
+    planted, reasons = 0, Counter()
     patterns = read_patterns(generator.infer.patterns())
     for pattern in patterns:
         missing = lacking(pattern, generator.book)
@@ -111,9 +110,8 @@ def test_those_of_the_installed_torch(generator, capsys):
                 planted += 1
         except Rejected as error:
             missing = [str(error)]
-        if missing:
-            reasons[str(pattern)] = missing[0]
+        reasons.update(missing[:1])
     with capsys.disabled():
-        print(f"\n{planted} of {len(patterns)} patterns can be planted")
+        print(f"\n{planted} of {len(patterns)} patterns can be planted; not: {dict(reasons)}")
     assert planted >= PLANTABLE
-    assert len(reasons) + planted == len(patterns) and planted > len(patterns) / 3
+    assert reasons.total() + planted == len(patterns)
