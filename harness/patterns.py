@@ -45,13 +45,15 @@ def patterns() -> list[dict[str, Any]]:
 
 
 def described(where: str, entry: Any) -> dict[str, Any]:
-    """A registered entry as data."""
+    """A registered entry as data, equal whether it has crossed a pipe or not."""
     from torch._inductor import pattern_matcher
 
     traced = {id(pattern): call for pattern, call in searches(pattern_matcher)}
     call = traced.get(id(entry.pattern))
     form = recorded(*call) if call is not None else Tree().read(entry.pattern)
-    return {"name": getattr(entry, "pattern_name", None) or "", "where": where, **form}
+    made = {"name": getattr(entry, "pattern_name", None) or "", "where": where, **form}
+    plain: dict[str, Any] = msgpack.unpackb(msgpack.packb(made))
+    return plain
 
 
 def cached() -> list[dict[str, Any]]:

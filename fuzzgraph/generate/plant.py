@@ -28,6 +28,9 @@ RANKS = (2, 2, 2, 3, 4, 1)
 # Most patterns are looked for in any float.
 THEMES = ("f32", "f32", "f32", "bf16", "f16", "f64", "i64", "i32")
 EACH = (2, 2, 3)
+# A 0-d input of a pattern is mostly a scale, which passes want as a number.
+NUMBERS = (0.5, 2.0, 0.125, 8.0)
+NUMBER_SHARE = 0.5
 FRESH_SHARE = 0.6
 
 # An argument, and its type where it is an operand.
@@ -114,12 +117,12 @@ class _Attempt:
         self.planted = Planted()
 
     def run(self) -> Planted:
-        memo: dict[int, fx.Node] = {}
+        memo: dict[int, Any] = {}
         outputs = [self._node(index, memo) for index in self.pattern.outputs]
         results = [tensor for node in outputs for tensor in self._tensors(node)]
         for index, node in memo.items():
             users = self.pattern.nodes[index].users
-            if users is not None and len(node.users) < users and node not in outputs:
+            if users is not None and node not in outputs and len(node.users) < users:
                 results += self._tensors(node)
         self.planted.results = list(dict.fromkeys(results))
         return self.planted
@@ -130,13 +133,16 @@ class _Attempt:
             return [self.f.op("getitem", (node, i)) for i in range(len(kind.items))]
         return [node]
 
-    def _node(self, index: int, memo: dict[int, fx.Node]) -> fx.Node:
+    def _node(self, index: int, memo: dict[int, Any]) -> Any:
+        """The node of that index, made when it is first asked for; a number where that stands for an input."""
         if index not in memo:
             memo[index] = self._make(self.pattern.nodes[index], memo)
         return memo[index]
 
-    def _make(self, node: PatternNode, memo: dict[int, fx.Node]) -> fx.Node:
+    def _make(self, node: PatternNode, memo: dict[int, Any]) -> Any:
         if node.type is not None:
+            if not node.type.shape and node.type.info.kind == "float" and self.rng.random() < NUMBER_SHARE:
+                return self.rng.choice(NUMBERS)
             return self._leaf(frozenset({node.type.dtype}), ShapeWant(head=node.type.shape))
         made = self._item(node, memo) if GETITEM in node.ops else self._call(node, memo)
         self.planted.nodes.append(made)
@@ -148,7 +154,7 @@ class _Attempt:
             raise Rejected("no operand")
         return found[0]
 
-    def _item(self, node: PatternNode, memo: dict[int, fx.Node]) -> fx.Node:
+    def _item(self, node: PatternNode, memo: dict[int, Any]) -> fx.Node:
         """An item of a tuple; where the pattern does not say which, the next."""
         sequence, index = node.args or (Wild(), Wild())
         given = self._given(sequence, memo)
@@ -159,7 +165,7 @@ class _Attempt:
             index = len(given[0].users) % len(kind.items)
         return self.f.op("getitem", (given[0], index))
 
-    def _call(self, node: PatternNode, memo: dict[int, fx.Node]) -> fx.Node:
+    def _call(self, node: PatternNode, memo: dict[int, Any]) -> fx.Node:
         usable = [c for c in (counterpart(op, self.book) for op in node.ops) if c is not None]
         if not usable:
             raise Rejected(f"no rule stands for {node.ops[0]}")
@@ -175,7 +181,7 @@ class _Attempt:
         return self.f.op(draft.op, draft.args, dict(draft.kwargs), spelling=draft.spelling)
 
     def _arguments(
-        self, node: PatternNode, chosen: Counterpart, memo: dict[int, fx.Node]
+        self, node: PatternNode, chosen: Counterpart, memo: dict[int, Any]
     ) -> tuple[dict[str, Given], dict[str, str]]:
         """The arguments that are known, by the rule's parameters, and the names of the wildcards of others."""
         given: dict[str, Given] = {}
@@ -189,7 +195,7 @@ class _Attempt:
                 given[param] = _as_index(found) if index else found
         return given, wild
 
-    def _given(self, argument: Any, memo: dict[int, fx.Node]) -> Given | None:
+    def _given(self, argument: Any, memo: dict[int, Any]) -> Given | None:
         """An argument and its type; None for one that is still open."""
         if isinstance(argument, Wild):
             return self.names.get(argument.name)
@@ -207,7 +213,7 @@ class _Attempt:
             return None
         return [operand for operand, _ in known], [kind for _, kind in known]
 
-    def _copied(self, memo: dict[int, fx.Node]) -> dict[int, fx.Node]:
+    def _copied(self, memo: dict[int, Any]) -> dict[int, Any]:
         """What the items of a list share: nodes that have several users."""
         return _Shared(memo, {i for i, n in enumerate(self.pattern.nodes) if n.users != 1 and GETITEM not in n.ops})
 
@@ -223,14 +229,14 @@ def _as_index(given: Given) -> Given:
     return (tuple(operand), tuple(kind)) if any(isinstance(o, fx.Node) for o in operand) else given
 
 
-class _Shared(dict[int, fx.Node]):
+class _Shared(dict[int, Any]):
     """The nodes of one item of a list; those that are shared belong to the whole."""
 
-    def __init__(self, whole: dict[int, fx.Node], shared: set[int]) -> None:
+    def __init__(self, whole: dict[int, Any], shared: set[int]) -> None:
         super().__init__({i: n for i, n in whole.items() if i in shared})
         self.whole, self.shared = whole, shared
 
-    def __setitem__(self, index: int, node: fx.Node) -> None:
+    def __setitem__(self, index: int, node: Any) -> None:
         super().__setitem__(index, node)
         if index in self.shared:
             self.whole[index] = node
