@@ -71,12 +71,16 @@ def read(folder: Path, only: Sequence[str] = ()) -> tuple[list[Fault], list[Skip
     for name in only:
         if name not in paths:
             raise UsageError(f"no fault {name!r}", where=str(folder), hint=f"there are {', '.join(paths) or 'none'}")
-    faults, skipped = [], []
+    faults: list[Fault] = []
+    skipped: list[Skipped] = []
     for name, path in paths.items():
         if only and name not in only:
             continue
         found = _read(name, path)
-        (faults if isinstance(found, Fault) else skipped).append(found)  # type: ignore[arg-type]
+        if isinstance(found, Fault):
+            faults.append(found)
+        else:
+            skipped.append(found)
     if not faults:
         why = f": {skipped[0].name}: {skipped[0].reason}" if skipped else ""
         raise UsageError(f"no fault here{why}", where=str(folder), hint="--help says what a fault is")

@@ -3,6 +3,7 @@ found. All that is seen stands in the campaign's own database, so that nobody is
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -72,7 +73,9 @@ class Watched:
                 try:
                     process.wait(POLL)
                 except subprocess.TimeoutExpired:
-                    self.look()
+                    # It is being made, or busy: the next look tells.
+                    with contextlib.suppress(StoreError):
+                        self.look()
         finally:
             if process.poll() is None:
                 process.kill()
@@ -80,20 +83,18 @@ class Watched:
         # A campaign that is still starting when it is told to stop ends by the signal.
         if process.returncode != 0 and not stopped():
             raise FuzzgraphError(f"the campaign ended with exit status {process.returncode}", where=str(self.campaign))
-        self.look()
+        if is_campaign(self.campaign):
+            with contextlib.suppress(*([StoreError] if stopped() else [])):
+                self.look()
         self.seen.done = self.seen.cpu >= cpu_seconds
         self.seen.save(self.directory)
         if not self.seen.done and not stopped():
             raise FuzzgraphError("something ended the campaign before its time", where=str(self.campaign))
 
     def look(self) -> None:
-        """Take in what the campaign has put away since last asked."""
-        if not is_campaign(self.campaign):
-            return
-        try:
-            store = Store(self.campaign, readonly=True)
-        except StoreError:  # it is being made
-            return
+        """Take in what the campaign has put away since last asked. Raises StoreError where its database cannot be read,
+        as while it is being made."""
+        store = Store(self.campaign, readonly=True)
         try:
             with store.snapshot():
                 self._take(store)

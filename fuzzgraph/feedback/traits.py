@@ -220,7 +220,7 @@ def _of_script(program: Program) -> Iterator[str]:
 
 
 def _of_structure(program: Program) -> Iterator[str]:
-    functions = {item.name for item in (*program.functions, *program.closures)}
+    functions = {f.name for f in program.functions} | {closure.name for closure in program.closures}
     facts = {
         "functions 2+": len(program.functions) > 1,
         "closure": bool(program.closures),

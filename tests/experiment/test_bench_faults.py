@@ -369,8 +369,9 @@ def test_from_campaigns_to_the_table(
 @pytest.mark.compiles
 def test_what_faults_change(folder: Path) -> None:
     """Two faults are seen for what they change; two that change one function cannot be planted together."""
-    twin = CLAMP.replace("if max is not None:", "if min is not None:").replace("elif max", "elif min")
-    (folder / "twin.py").write_text(twin.replace('"elif max is not None:"', '"if min is None:"'))
+    edit = '"if max is not None:", "elif max is not None:"'
+    assert edit in CLAMP
+    (folder / "twin.py").write_text(CLAMP.replace(edit, '"if min is not None:", "if min is not None and True:"'))
     (folder / "raises.py").write_text("def apply():\n    raise ValueError('not in this torch')\n")
     known, unfit = planted.examined(read(folder)[0])
     assert [(s.name, s.reason) for s in unfit] == [
