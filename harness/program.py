@@ -185,7 +185,7 @@ def backward(results: list[Any]) -> None:
         if not isinstance(value, torch.Tensor) or not value.requires_grad or value.is_inference():
             continue
         if value.is_complex():
-            value = torch.view_as_real(value)
+            value = torch.view_as_real(value.resolve_conj())
         if value.is_floating_point():
             outputs.append(value)
             weights.append(sentinel(value, i))

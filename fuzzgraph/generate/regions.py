@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from random import Random
 
 import torch.fx as fx
@@ -11,6 +11,7 @@ from ..grammar.rule import RuleBook
 from ..ir.builder import Builder, FunctionBuilder
 from ..ir.builtins import OPAQUE
 from ..ir.program import Region, root_of, type_of
+from ..ir.types import SequenceType, TensorType
 from ..ir.typing import operands
 from ..render.forms import Facts, Form, fits
 from .domains import written_nodes
@@ -49,15 +50,25 @@ def _fits(book: RuleBook, b: Builder, f: FunctionBuilder, region: Region, form: 
     return fits(form, facts_of(book, b, f, nodes))
 
 
+def _memory(nodes: Iterable[fx.Node]) -> set[str]:
+    """Roots of the values, and of the items of those that are sequences."""
+    found: set[str] = set()
+    for node in nodes:
+        kind = type_of(node)
+        items = kind.items if isinstance(kind, SequenceType) else ()
+        found |= {t.alias for t in items if isinstance(t, TensorType) and t.alias} or {root_of(node)}
+    return found
+
+
 def facts_of(book: RuleBook, b: Builder, f: FunctionBuilder, nodes: list[fx.Node]) -> Facts:
     """What is known about a run of nodes of a function. It must not be empty."""
     inside = set(nodes)
     reads = list(dict.fromkeys(a for n in nodes for a in n.all_input_nodes if a not in inside))
     returned = set(operands(f.result)) if f.has_result else set(nodes)
     results = [n for n in nodes if n in returned or any(user not in inside for user in n.users)]
-    outside, given = {root_of(n) for n in reads}, [root_of(n) for n in results]
-    places = {n: {root_of(t) for t in written_nodes(book, n)} for n in f.body}
-    made = {root_of(n) for n in nodes} - outside
+    outside, given = _memory(reads), [root for n in results for root in _memory([n])]
+    places = {n: _memory(written_nodes(book, n)) for n in f.body}
+    made = _memory(nodes) - outside
     behind = f.body[f.body.index(nodes[-1]) + 1 :]
     elsewhere = set[str]().union(*(places[n] for n in f.body if n not in inside))
     rules = [rule for n in nodes if (rule := book.rules.get(str(n.meta["op"]))) is not None]

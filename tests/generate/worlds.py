@@ -101,8 +101,9 @@ class MetaInference:
         except (RuntimeError, TypeError, IndexError) as e:
             return Inferred(None, f"{type(e).__name__}: {e}")
         grad = any(t.requires_grad for t in (*args, *kwargs.values()) if isinstance(t, TensorType))
-        shared = self.book.rules[op].alias is not None and _same_storage(found, made[0])
-        return Inferred(_described(found, grad), None, (0,) if shared else (None, None))
+        items = found if isinstance(found, tuple) else (found,)
+        shared = self.book.rules[op].alias is not None and _same_storage(items[0], made[0])
+        return Inferred(_described(found, grad), None, (0 if shared else None,) * len(items))
 
 
 def _described(found: Any, grad: bool) -> Type:

@@ -30,6 +30,15 @@ def test_weights_are_exact_in_every_dtype():
     assert len(set(wide.tolist())) > 4
 
 
+def test_backward_covers_conjugate_views():
+    source = (
+        "def make_inputs():\n    return {'z': torch.ones(3, dtype=torch.complex64).requires_grad_()}\n"
+        "def run(wrap, inputs):\n    return [wrap(torch.conj)(inputs['z'])]\n"
+    )
+    run = run_once(load(source, grad=True), identity)
+    assert run.error is None and run.gradients["z"].is_complex()
+
+
 def test_backward_covers_complex_results_and_leaves_integers():
     text = (
         "def make_inputs():\n    return {'z': torch.ones(3, dtype=torch.complex64).requires_grad_()}\n"
