@@ -12,9 +12,10 @@ from ..ir.program import Program, Ref
 from . import quote
 
 # What the module itself, and the main of a standalone script, call things.
-OWN = frozenset(
-    {"torch", "make_inputs", "run", "get_states", "wrap", "inputs", "results", "sys", "subprocess", "math", "operator"}
-)
+OWN = frozenset({
+    "torch", "make_inputs", "run", "get_states", "get_gradients", "wrap", "inputs", "results", "sys", "subprocess", "math",
+    "operator",
+})  # fmt: skip
 
 
 class Names:
@@ -28,6 +29,8 @@ class Names:
         for item in (i for group in groups for i in group):
             self.outer[item.name] = item.name if item.name not in self._taken else self.fresh(item.name + "_")
             self._taken.add(self.outer[item.name])
+        for result in (call.result for call in program.calls if call.result):
+            self.outer[result] = self.fresh(result)
 
     def fresh(self, stem: str) -> str:
         """A made-up name that nothing in or outside the functions has."""
