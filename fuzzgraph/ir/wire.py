@@ -138,7 +138,7 @@ def unpack_type(data: Any) -> Type:
 
 
 def _pack_spec(s: InputSpec) -> Any:
-    values = [s.values.kind, list(s.values.params), s.values.seed]
+    values = [s.values.kind, [pack_value(p) for p in s.values.params], s.values.seed]
     return [s.name, pack_type(s.type), values, s.storage, list(s.dynamic), s.view_of]
 
 
@@ -147,7 +147,7 @@ def _unpack_spec(d: Any) -> InputSpec:
     declared = unpack_type(d[1])
     if not isinstance(declared, TensorType):
         raise ProgramError(f"input {d[0]!r} is no tensor")
-    return InputSpec(d[0], declared, Values(kind, tuple(params), seed), d[3], tuple(d[4]), d[5])
+    return InputSpec(d[0], declared, Values(kind, tuple(map(unpack_value, params)), seed), d[3], tuple(d[4]), d[5])
 
 
 def pack_node(node: fx.Node) -> Any:

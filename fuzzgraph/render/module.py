@@ -69,7 +69,7 @@ def module_parts(
         script.append(_get_states(program, names, definitions.modules))
     if has_gradients(program):
         script.append(_get_gradients(program, names, definitions.modules))
-    return [*functions, *_helpers(script), *script]
+    return [*functions, *_helpers([*functions, *script]), *script]
 
 
 def has_states(program: Program) -> bool:

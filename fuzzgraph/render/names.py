@@ -13,8 +13,8 @@ from . import quote
 
 # What the module itself, and the main of a standalone script, call things.
 OWN = frozenset({
-    "torch", "make_inputs", "run", "get_states", "get_gradients", "wrap", "inputs", "results", "sys", "subprocess", "math",
-    "operator",
+    "torch", "make_inputs", "run", "get_states", "get_gradients", "wrap", "inputs", "results", "sys", "subprocess",
+    "math", "operator",
 })  # fmt: skip
 
 
