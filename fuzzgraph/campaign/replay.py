@@ -42,8 +42,8 @@ class Bench(Equipment):
         return self
 
     def run(self, name: str, program: Program, settings: Mapping[str, Any]) -> tuple[Job, Outcome]:
-        """The job and its outcome. `settings` may hold the target and preload that a finding was found with, its limit in
-        seconds."""
+        """The job and its outcome. `settings` may hold the target and preload that a finding was found with, and its
+        limit in seconds."""
         job = self.job(name, program, settings, self._oracles)
         executor = self._executor(settings)
         executor.start(job.target)

@@ -31,6 +31,11 @@ def python(*args: Any) -> Any:
     raise RuntimeError("a python node is executed by its rendered source only")
 
 
+def closure(factory: Callable[..., Any], *captures: Any) -> Any:
+    """An instance of a function with captures, made inside another function; the graph calls what makes it."""
+    return factory(*captures)
+
+
 def gradient(outputs: Any, inputs: Any, create_graph: bool = False) -> Any:
     """Gradients inside the program: a tuple, one for each of the inputs, which the outputs were made of."""
     return torch.autograd.grad(outputs, inputs, create_graph=create_graph)
@@ -82,6 +87,7 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "getitem": operator.getitem,
     "call": call,
     "python": python,
+    "closure": closure,
     "gradient": gradient,
     "state.object": state_object,
     "state.append": state_append,

@@ -168,13 +168,22 @@ def _function(program: Program, function: Function, check: Check | None) -> Iter
             if used not in seen:
                 yield f"{node.name}: uses {used.name} before it is made"
         seen.add(node)
-        if node.op == "get_attr" and node.target not in outer:
+        bare = node.op == "get_attr" and _makes_closures(program, node)
+        if node.op == "get_attr" and node.target not in outer and not bare:
             yield f"{node.name}: reads {node.target}, which is not outside (functions with captures are not)"
         elif node.op == "call_function":
             yield from _call(node, check)
         elif node.op not in ("placeholder", "get_attr", "call_function", "output"):
             yield f"{node.name}: node kind {node.op}"
     yield from _regions(function)
+
+
+def _makes_closures(program: Program, node: fx.Node) -> bool:
+    """Whether a function with captures is read only where closures of it are made, with as many captures as it has."""
+    count = next((len(f.captures) for f in program.functions if f.name == node.target), 0)
+    makers = [u for u in node.users if u.op == "call_function" and op_of(u) == "closure"]
+    fit = all(u.args[:1] == (node,) and u.all_input_nodes.count(node) == 1 and len(u.args) == count + 1 for u in makers)
+    return count > 0 and len(makers) == len(node.users) and fit
 
 
 def _call(node: fx.Node, check: Check | None) -> Iterator[str]:

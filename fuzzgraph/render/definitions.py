@@ -25,8 +25,14 @@ class Definitions:
         self.program, self.names, self.book, self.forms = program, names, book, forms
         self.functions = {f.name: f for f in program.functions}
         self.codes: dict[str, Code] = {}
+        # Functions that others make closures of are defined as those that the program makes are.
+        read = {str(n.target) for f in program.functions for n in f.graph.nodes if n.op == "get_attr"}
+        inner = [Closure(f.name, f.name) for f in program.functions if f.captures and f.name in read]
+        self.closures = [*program.closures, *inner]
         for closure in program.closures:
             self._code(closure)
+        for closure in inner:
+            names.factories[closure.function] = self._code(closure).name
 
     def parts(self) -> list[str]:
         """The definitions, in the order of the program's functions."""
@@ -34,7 +40,7 @@ class Definitions:
         named = self._named()
         parts = set(references([c.args for c in self.program.closures]))  # written where their instances are
         for function in self.program.functions:
-            own = [c for c in self.program.closures if c.function == function.name]
+            own = [c for c in self.closures if c.function == function.name]
             if not function.captures and (function.name in named or not (own or function.name in parts)):
                 found.append(FunctionWriter(function, self.names, self.book, self.forms).lines())
             for key, closure in {_key(c): c for c in reversed(own)}.items():

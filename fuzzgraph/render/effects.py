@@ -49,6 +49,7 @@ def _attribute(key: str) -> str:
 _MAKERS: dict[str, Callable[..., Spelled]] = {
     "getitem": lambda x, i: Spelled(f"{x}[{i}]"),
     "call": _call,
+    "closure": lambda factory, *captures: Spelled(f"{factory}({', '.join(captures)})"),
     "gradient": _gradient,
     "state.object": _object,
     "state.append": lambda s, v: Spelled(f"{s}.append({v})", value="effect"),
