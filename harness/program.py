@@ -101,6 +101,8 @@ def run_once(loaded: Loaded, wrap: Callable[[Any], Any], variant: Variant | None
                 backward(run.results)
                 tensors = {name: t for name, t in inputs.items() if isinstance(t, torch.Tensor)}
                 run.gradients = {name: t.grad for name, t in tensors.items() if t.requires_grad and t.is_leaf}
+                if "get_gradients" in namespace:  # those of what the program holds itself
+                    run.gradients.update(namespace["get_gradients"]())
             elif "fuzzgraph_gradients" in namespace:
                 run.gradients = namespace["fuzzgraph_gradients"]()
             get_states = _part(namespace, "get_states")

@@ -42,7 +42,8 @@ class Bench(Equipment):
         return self
 
     def run(self, name: str, program: Program, settings: Mapping[str, Any]) -> tuple[Job, Outcome]:
-        """The job and its outcome; `settings` may hold the target and preload that a finding was found with."""
+        """The job and its outcome. `settings` may hold the target and preload that a finding was found with, and its
+        limit in seconds."""
         job = self.job(name, program, settings, self._oracles)
         executor = self._executor(settings)
         executor.start(job.target)
@@ -67,7 +68,8 @@ class Bench(Equipment):
         from fuzzgraph import oracles
 
         names = oracles.cheap() if asked is None else tuple(asked)
-        config = Config(target=self.target(settings), timeout=self._timeout, oracles=names)
+        timeout = float(settings.get("limit") or self._timeout)
+        config = Config(target=self.target(settings), timeout=timeout, oracles=names)
         variants = self.variants if set(names) - set(oracles.cheap()) else None
         task = Task(0, program, content_hash(program), Origin("seed"), "confirm")
         return replace(JobMaker(config, self.book, variants)(task), id=name, coverage=self._coverage)

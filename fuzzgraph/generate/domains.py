@@ -17,7 +17,7 @@ from ..ir.builder import Builder, FunctionBuilder
 from ..ir.builtins import BUILTINS
 from ..ir.program import InputSpec, Ref, root_of, rooted_types_in, type_of
 from ..ir.types import TensorType
-from ..ir.typing import callable_names, is_opaque, operands
+from ..ir.typing import callable_names, find_spec, is_opaque, operands
 from ..ir.values import INTEGER_RANGE, VALUE_KINDS, Values
 from .adapt import Adapters
 
@@ -127,7 +127,9 @@ class Knowledge:
                 arg: Any = call.args[position]
                 if not isinstance(arg, Ref):
                     return []
-                spec = self.b.spec(arg.name)
+                spec = find_spec(self.b, arg.name)
+                if spec is None:
+                    return []
                 base = self.b.spec(spec.view_of) if spec.view_of else spec
                 found.append(InputSpec(spec.name, spec.type, base.values, base.storage, (), spec.view_of))
         return found or self._under_construction(node)

@@ -12,6 +12,7 @@ import torch.fx as fx
 from ..ir.builder import Builder, FunctionBuilder
 from ..ir.program import CONTEXTS, Call, Context, InputSpec, Ref, type_of
 from ..ir.types import ScalarType, SequenceType, TensorType, UnsizedType
+from ..ir.typing import find_spec
 from .layout import SIZES, similar_strides
 from .profile import Profile, pick
 
@@ -86,6 +87,7 @@ def draw_call(
     b: Builder, f: FunctionBuilder, first: Call, fits: Fits, rng: Random, kind: str | None = None
 ) -> None:
     """Add a call: on the same inputs, in a context, on inputs of other values or sizes, compiled anew."""
+    first = replace(first, result=None)
     kind = kind or rng.choice(KINDS)
     if kind == "context" and not b.options.grad:
         name = rng.choice(tuple(CONTEXTS))
@@ -101,8 +103,9 @@ def draw_call(
 
 def other_sizes(b: Builder, f: FunctionBuilder, call: Call, fits: Fits, rng: Random) -> bool:
     """Add a call on inputs of other sizes, if the function `fits` it as its only call."""
-    specs = [b.spec(a.name) for a in call.args if isinstance(a, Ref)]
-    if any(s.view_of for s in specs):
+    found = [find_spec(b, a.name) for a in call.args if isinstance(a, Ref)]
+    specs = [s for s in found if s is not None]
+    if len(specs) < len(found) or any(s.view_of for s in specs):
         return False
     for _ in range(SIZE_TRIES):
         changed = changed_sizes(specs, rng)
@@ -179,5 +182,5 @@ def copied(b: Builder, call: Call, changed: dict[str, InputSpec], rng: Random) -
         values = replace(spec.values, seed=0 if spec.view_of else rng.getrandbits(16))
         base = names.get(spec.view_of, spec.view_of) if spec.view_of else None
         b.add_input(replace(spec, name=names[name], values=values, view_of=base))
-    return replace(call, args=tuple(Ref(names[a.name]) if isinstance(a, Ref) else a for a in call.args))
-
+    args = tuple(Ref(names.get(a.name, a.name)) if isinstance(a, Ref) else a for a in call.args)
+    return replace(call, args=args, result=None)

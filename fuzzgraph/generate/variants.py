@@ -19,6 +19,7 @@ from ..ir.builder import Builder, Rejected
 from ..ir.hash import content_hash
 from ..ir.program import Call, Context, InputSpec, Program, Ref, type_of
 from ..ir.types import ScalarType, TensorType, contiguous_strides
+from ..ir.typing import find_spec
 from ..oracles import equivalence, guard
 from ..oracles._variants import Variant
 from .generator import Generator
@@ -124,9 +125,9 @@ def _elements(node: fx.Node) -> int:
 
 def _specs(b: Builder, call: Call, free: bool = True) -> list[InputSpec]:
     """Inputs of the call; with `free`, those that are no views and no bases of views. Raises Rejected without any."""
-    found = [b.spec(a.name) for a in dict.fromkeys(call.args) if isinstance(a, Ref)]
+    named = [find_spec(b, a.name) for a in call.args if isinstance(a, Ref)]
     bases = {s.view_of for s in b.inputs}
-    found = [s for s in found if s in b.inputs and not (free and (s.view_of or s.name in bases))]
+    found = [s for s in dict.fromkeys(named) if s in b.inputs and not (free and (s.view_of or s.name in bases))]
     if not found:
         raise Rejected("no input to change")
     return found

@@ -56,6 +56,7 @@ class Builder:
     @property
     def outer_names(self) -> set[str]:
         names = {s.name for s in (*self.inputs, *self.constants)} | {s.name for s in self.states}
+        names |= {c.result for c in self.calls if c.result}
         return names | {c.name for c in self.closures} | set(self.functions)
 
     def fresh_name(self, stem: str) -> str:
@@ -95,6 +96,8 @@ class Builder:
         return closure
 
     def add_call(self, call: Call) -> None:
+        if call.result is not None:
+            self._claim(call.result)
         self.calls.append(replace(call, args=tuple(map(_frozen, call.args))))
 
     def set_input(self, name: str, spec: InputSpec) -> None:

@@ -13,7 +13,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from types import ModuleType
+from types import GetSetDescriptorType, ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -29,6 +29,21 @@ def call(function: Callable[..., Any], *args: Any) -> Any:
 def python(*args: Any) -> Any:
     """Verbatim Python source (`meta["source"]`) that reads its arguments by name and assigns the node's own name."""
     raise RuntimeError("a python node is executed by its rendered source only")
+
+
+def closure(factory: Callable[..., Any], *captures: Any) -> Any:
+    """An instance of a function with captures, made inside another function; the graph calls what makes it."""
+    return factory(*captures)
+
+
+def gradient(outputs: Any, inputs: Any, create_graph: bool = False) -> Any:
+    """Gradients inside the program: a tuple, one for each of the inputs, which the outputs were made of."""
+    return torch.autograd.grad(outputs, inputs, create_graph=create_graph)
+
+
+def state_object(**attributes: Any) -> Any:
+    """A new object with these attributes."""
+    return SimpleNamespace(**attributes)
 
 
 def state_append(state: Any, value: Any) -> None:
@@ -72,6 +87,9 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "getitem": operator.getitem,
     "call": call,
     "python": python,
+    "closure": closure,
+    "gradient": gradient,
+    "state.object": state_object,
     "state.append": state_append,
     "state.pop": state_pop,
     "state.setitem": state_setitem,
@@ -123,6 +141,11 @@ def _python_function(op: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
+def is_attribute(op: str) -> bool:
+    """Whether an operator is an attribute of tensors, `Tensor.T`, which is read and not called."""
+    return op.startswith("Tensor.") and isinstance(torch_attribute(op), GetSetDescriptorType | property)
+
+
 # Where an operator may be that a text names by its last word alone.
 _HOMES = ("nn.functional", "special", "linalg", "Tensor")
 
@@ -141,6 +164,8 @@ def resolve(op: str) -> Callable[..., Any]:
     if is_python(op):
         return _python_function(op)
     found = torch_attribute(op)
+    if is_attribute(op):
+        return operator.attrgetter(op.rpartition(".")[2])
     if not callable(found) or isinstance(found, type):
         near = [name for name in (f"{home}.{op}" for home in _HOMES) if callable(torch_attribute(name))]
         hint = f"did you mean {' or '.join(near)}?" if near else "fuzzgraph grammar list names the operators"

@@ -37,12 +37,15 @@ def format(program: Program) -> str:
     for function in program.functions:
         lines += _function(program, function)
     for c in program.closures:
-        lines.append(f"closure {c.name} = {c.function}({', '.join(f'{k} = {format_value(v)}' for k, v in c.bindings)})")
+        line = f"closure {c.name} = {c.function}({', '.join(f'{k} = {format_value(v)}' for k, v in c.bindings)})"
+        line += f" as {c.kind}" if c.kind != "closure" else ""
+        lines.append(line + (_params(c.args) if c.args else ""))
     for call in program.calls:
-        line = f"call {call.function}({', '.join(map(format_value, call.args))})"
+        line = f"call {f'{call.result} = ' if call.result else ''}{call.function}"
+        line += f"({', '.join(map(format_value, call.args))})"
         if call.contexts:
             line += " with " + ", ".join(c.name + (_params(c.args) if c.args else "") for c in call.contexts)
-        lines.append(line + (" fresh" if call.fresh else ""))
+        lines.append(line + (" fresh" if call.fresh else "") + (" plain" if call.plain else ""))
     return "\n".join(lines) + "\n"
 
 
@@ -166,5 +169,3 @@ def _node(node: fx.Node) -> str:
         text += f" {_verbatim(source_of(node))}"
     spelling = spelling_of(node)
     return text + (f" as {spelling}" if spelling else "")
-
-

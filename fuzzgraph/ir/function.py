@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from .builder import Builder
 
 # Names that mean something else in the text form or in rendered source.
-_RESERVED = frozenset(("inf", "nan", "torch", "F", "run", "make_inputs", "get_states", "math", "operator"))
+_RESERVED = frozenset((
+    "inf", "nan", "torch", "F", "run", "make_inputs", "get_states", "get_gradients", "math", "operator",
+))  # fmt: skip
 
 
 def usable_name(name: str) -> None:

@@ -37,6 +37,7 @@ def _rename(data: dict[str, Any]) -> dict[str, Any]:
     for group, letter in (("inputs", "i"), ("constants", "c"), ("states", "s"), ("functions", "f"), ("closures", "k")):
         for number, item in enumerate(data[group]):
             outer[item[0]] = f"{letter}{number}"
+    outer.update({item[5]: f"r{number}" for number, item in enumerate(data["calls"]) if item[5:] and item[5]})
     captures = {item[0]: list(item[1]) for item in data["functions"]}
     for item in data["closures"]:
         places = captures.get(item[1], [])
@@ -51,10 +52,11 @@ def _rename(data: dict[str, Any]) -> dict[str, Any]:
         _rename_function(item, outer)
     for item in data["closures"]:
         item[1] = outer.get(item[1], item[1])
-        item[2] = [[k, _references(v, outer)] for k, v in item[2]]
+        item[2:] = [[[k, _references(v, outer)] for k, v in item[2]], *_references(item[3:], outer)]
     for item in data["calls"]:
         item[0] = outer.get(item[0], item[0])
         item[1] = _references(item[1], outer)
+        item[5:] = [outer.get(name, name) for name in item[5:]]
     return data
 
 

@@ -44,7 +44,8 @@ class InputSpec:
 
 @dataclass(frozen=True)
 class State:
-    """Python state outside the functions: `kind` is list, dict, object (attributes) or global (a name to rebind)."""
+    """Python state outside the functions: `kind` is list, dict, object (attributes), global (a name to rebind) or layer
+    (a module of torch.nn; `initial` is its class's name, arguments and keyword arguments)."""
 
     name: str
     kind: str
@@ -63,11 +64,17 @@ class Region:
 
 @dataclass(frozen=True)
 class Closure:
-    """An instance of a function's code with values for its captures; instances share one code object."""
+    """An instance of a function's code with values for its captures; instances share one code object.
+
+    `kind` says what holds the values and what calls mean (`render.instances`): a Python closure, a module, a custom
+    operator, ...; `args` are the kind's own, which may name functions (`Ref`).
+    """
 
     name: str
     function: str
     bindings: tuple[tuple[str, Any], ...] = ()
+    kind: str = "closure"
+    args: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,15 +91,18 @@ CONTEXTS: dict[str, int] = {"no_grad": 0, "enable_grad": 0, "inference_mode": 0,
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the script: a function or closure, on inputs (by name, `Ref`) or literals.
+    """One call of the script: a function or closure, on inputs and results of earlier calls (`Ref`) or literals.
 
-    `fresh` compiles anew instead of reusing the object compiled by the first call of that name.
+    `fresh` compiles anew instead of reusing the object compiled by the first call of that name. `plain` does not
+    compile: what such a call gives to others, they get as eager makes it. `result` names what the call returns.
     """
 
     function: str
     args: tuple[Any, ...] = ()
     contexts: tuple[Context, ...] = ()
     fresh: bool = False
+    plain: bool = False
+    result: str | None = None
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,8 @@ class Reader:
         words = {"call": "call of"}
         for kind, items in groups.items():
             for item in items:
-                if problem.startswith(f"{words.get(kind, kind)} {item.children[0]}: "):
+                named = item.children[1 if kind == "call" else 0]
+                if problem.startswith(f"{words.get(kind, kind)} {named}: "):
                     return self.where(item)
         return self.file
 
@@ -152,21 +153,24 @@ class Reader:
             raise self.error(item, f"unknown option {key!r}", f"one of {known}.<name>")
 
     def closure(self, item: Any) -> None:
-        name, function, arguments = item.children
+        name, function, arguments, kind, params = item.children
         args, kwargs = self.arguments(arguments, self.input_or_literal)
         if args:
             raise self.error(item, "a closure binds captures by name", "closure g = f(op = torch.Tensor.__add__)")
-        self.b.add_closure(Closure(str(name), str(function), tuple(kwargs.items())))
+        own = [] if params is None or params.children[0] is None else params.children[0].children
+        values = tuple(self.value(t, self.input_or_literal) for t in own if t is not None)
+        self.b.add_closure(Closure(str(name), str(function), tuple(kwargs.items()), str(kind or "closure"), values))
 
     def call(self, item: Any) -> None:
-        function, arguments, contexts, fresh = item.children
+        result, function, arguments, contexts, fresh, plain = item.children
         args, kwargs = self.arguments(arguments, self.input_or_literal)
         if kwargs:
             raise self.error(item, "a call of the script takes positional arguments only")
         found = []
         for c in [] if contexts is None else contexts.children:
             found.append(Context(str(c.children[0]), tuple(self.params(c.children[1]))))
-        self.b.add_call(Call(str(function), args, tuple(found), fresh is not None))
+        named = None if result is None else str(result)
+        self.b.add_call(Call(str(function), args, tuple(found), fresh is not None, plain is not None, named))
 
     # --- functions
 

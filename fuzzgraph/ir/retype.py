@@ -42,7 +42,8 @@ class _Pass:
         params = function.placeholders[len(function.captures) :]
         bound = bind_parameters(self.builder, function.name, [n.name for n in params])
         for node, found in zip(params, bound or [], strict=bound is not None):
-            node.meta["type"] = found
+            # What results of other calls are is declared.
+            node.meta["type"] = type_of(node) if isinstance(found, AnyType) else found
         for node in function.nodes:
             if node.op == "get_attr":
                 node.meta["type"] = self.builder.outer_type(str(node.target))

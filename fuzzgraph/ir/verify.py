@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import torch
 import torch.fx as fx
 from torch.fx.node import map_arg
 
@@ -25,7 +26,7 @@ from .program import (
 from .types import DTYPES, AnyType, SequenceType, TensorType, UnsizedType
 from .typing import Check, is_opaque
 
-STATE_KINDS = ("list", "dict", "object", "global")
+STATE_KINDS = ("list", "dict", "object", "global", "layer")
 
 
 def verify(program: Program, check: Check | None = None) -> list[str]:
@@ -77,6 +78,18 @@ def _specs(program: Program) -> Iterator[str]:
     for state in program.states:
         if state.kind not in STATE_KINDS:
             yield f"state {state.name}: unknown kind {state.kind}, expected one of {', '.join(STATE_KINDS)}"
+        if state.kind == "layer" and not _is_layer(state.initial):
+            hint = '("Linear", (4, 8), {"bias": False})'
+            yield f"state {state.name}: a layer is a class of torch.nn with its arguments, such as {hint}"
+
+
+def _is_layer(initial: Any) -> bool:
+    if not (isinstance(initial, tuple) and len(initial) == 3):
+        return False
+    name, args, kwargs = initial
+    found = getattr(torch.nn, name, None) if isinstance(name, str) else None
+    made = isinstance(found, type) and issubclass(found, torch.nn.Module)
+    return made and isinstance(args, tuple) and isinstance(kwargs, dict)
 
 
 def _view(spec: InputSpec, base: InputSpec | None) -> Iterator[str]:
@@ -95,7 +108,7 @@ def _options(o: RunOptions) -> Iterator[str]:
     if o.dynamic is not None and not isinstance(o.dynamic, bool):
         yield f"option dynamic: {o.dynamic!r} is not True, False or None"
     if o.autocast is not None and o.autocast not in DTYPES:
-        yield f"option autocast: {o.autocast!r} is not a dtype such as \"bf16\""
+        yield f'option autocast: {o.autocast!r} is not a dtype such as "bf16"'
     if o.mode is not None and not isinstance(o.mode, str):
         yield f"option mode: {o.mode!r} is not a string"
 
@@ -121,10 +134,12 @@ def _script(program: Program) -> Iterator[str]:
             yield f"closure {closure.name}: no function {closure.function}"
         elif {k for k, _ in closure.bindings} != set(program.function(closure.name).captures):
             yield f"closure {closure.name}: binds other names than {program.function(closure.name).captures}"
-        for name in _references([v for _, v in closure.bindings]):
+        for name in _references([*(v for _, v in closure.bindings), *closure.args]):
             if name not in inputs | (callables - bare):
                 yield f"closure {closure.name}: nothing is called {name}"
     for call in program.calls:
+        if call.result in inputs | callables:
+            yield f"call of {call.function}: the name {call.result!r} is used twice"
         if call.function not in callables:
             yield f"call of {call.function}: no such function"
             continue
@@ -141,6 +156,7 @@ def _script(program: Program) -> Iterator[str]:
                 known = ", ".join(f"{name}({'x' * count})" if count else name for name, count in CONTEXTS.items())
                 what = f"unknown context {context.name} with {len(context.args)} arguments"
                 yield f"call of {call.function}: {what}; known: {known}"
+        inputs |= {call.result} if call.result else set()
 
 
 def _function(program: Program, function: Function, check: Check | None) -> Iterator[str]:
@@ -152,13 +168,22 @@ def _function(program: Program, function: Function, check: Check | None) -> Iter
             if used not in seen:
                 yield f"{node.name}: uses {used.name} before it is made"
         seen.add(node)
-        if node.op == "get_attr" and node.target not in outer:
+        bare = node.op == "get_attr" and _makes_closures(program, node)
+        if node.op == "get_attr" and node.target not in outer and not bare:
             yield f"{node.name}: reads {node.target}, which is not outside (functions with captures are not)"
         elif node.op == "call_function":
             yield from _call(node, check)
         elif node.op not in ("placeholder", "get_attr", "call_function", "output"):
             yield f"{node.name}: node kind {node.op}"
     yield from _regions(function)
+
+
+def _makes_closures(program: Program, node: fx.Node) -> bool:
+    """Whether a function with captures is read only where closures of it are made, with as many captures as it has."""
+    count = next((len(f.captures) for f in program.functions if f.name == node.target), 0)
+    makers = [u for u in node.users if u.op == "call_function" and op_of(u) == "closure"]
+    fit = all(u.args[:1] == (node,) and u.all_input_nodes.count(node) == 1 and len(u.args) == count + 1 for u in makers)
+    return count > 0 and len(makers) == len(node.users) and fit
 
 
 def _call(node: fx.Node, check: Check | None) -> Iterator[str]:

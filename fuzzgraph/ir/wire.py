@@ -138,7 +138,7 @@ def unpack_type(data: Any) -> Type:
 
 
 def pack_spec(s: InputSpec) -> Any:
-    values = [s.values.kind, list(s.values.params), s.values.seed]
+    values = [s.values.kind, [pack_value(p) for p in s.values.params], s.values.seed]
     return [s.name, pack_type(s.type), values, s.storage, list(s.dynamic), s.view_of]
 
 
@@ -147,7 +147,7 @@ def unpack_spec(d: Any) -> InputSpec:
     declared = unpack_type(d[1])
     if not isinstance(declared, TensorType):
         raise ProgramError(f"input {d[0]!r} is no tensor")
-    return InputSpec(d[0], declared, Values(kind, tuple(params), seed), d[3], tuple(d[4]), d[5])
+    return InputSpec(d[0], declared, Values(kind, tuple(map(unpack_value, params)), seed), d[3], tuple(d[4]), d[5])
 
 
 def pack_node(node: fx.Node) -> Any:
@@ -191,9 +191,14 @@ def to_data(p: Program) -> dict[str, Any]:
              [[r.form, r.first, r.last, pack_value(r.args)] for r in f.regions]]
             for f in p.functions
         ],
-        "closures": [[c.name, c.function, [[k, pack_value(v)] for k, v in c.bindings]] for c in p.closures],
+        "closures": [
+            [c.name, c.function, [[k, pack_value(v)] for k, v in c.bindings],
+             *([c.kind, pack_value(c.args)] if (c.kind, c.args) != ("closure", ()) else [])]
+            for c in p.closures
+        ],
         "calls": [
-            [c.function, pack_value(c.args), [[x.name, pack_value(x.args)] for x in c.contexts], c.fresh]
+            [c.function, pack_value(c.args), [[x.name, pack_value(x.args)] for x in c.contexts], c.fresh,
+             *([c.plain, c.result] if c.plain or c.result else [])]
             for c in p.calls
         ],
         "options": [
@@ -217,10 +222,15 @@ def from_data(d: dict[str, Any]) -> Program:
             Function(n, _unpack_graph(g), tuple(c), tuple(Region(f, a, b, unpack_value(x)) for f, a, b, x in r))
             for n, c, g, r in d["functions"]
         ),
-        tuple(Closure(n, f, tuple((k, unpack_value(v)) for k, v in b)) for n, f, b in d["closures"]),
         tuple(
-            Call(f, unpack_value(a), tuple(Context(n, unpack_value(x)) for n, x in c), fresh)
-            for f, a, c, fresh in d["calls"]
+            Closure(
+                n, f, tuple((k, unpack_value(v)) for k, v in b), *([kind[0], unpack_value(kind[1])] if kind else [])
+            )
+            for n, f, b, *kind in d["closures"]
+        ),
+        tuple(
+            Call(f, unpack_value(a), tuple(Context(n, unpack_value(x)) for n, x in c), fresh, *more)
+            for f, a, c, fresh, *more in d["calls"]
         ),
         RunOptions(dynamic, fullgraph, grad, autocast, inference, mode, patches, any(broken)),
     )

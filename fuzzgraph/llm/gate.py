@@ -91,7 +91,7 @@ class Gate:
         """Names that lead from a harmless value to the interpreter, and torch names that are no operators."""
         values: list[Any] = [[n.args, n.kwargs] for n in program.nodes()]
         values += [[c.args, *(x.args for x in c.contexts)] for c in program.calls]
-        values += [c.bindings for c in program.closures] + [s.initial for s in program.states]
+        values += [(c.bindings, c.args) for c in program.closures] + [s.initial for s in program.states]
         values += [r.args for f in program.functions for r in f.regions]
         values += [f.result for f in program.functions]
         while values:

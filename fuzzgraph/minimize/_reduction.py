@@ -21,7 +21,7 @@ from ..ir.infer import Inference
 from ..ir.program import Call, InputSpec, Program, Ref, type_of
 from ..ir.retype import retype
 from ..ir.types import TensorType, Type, tensor
-from ..ir.typing import Check, argument_type, callable_names, operands
+from ..ir.typing import Check, argument_type, callable_names, find_spec, operands
 from ..ir.values import Values, default_kind
 from ..ir.verify import refused
 from ..mutators._edit import Edit, references
@@ -178,7 +178,7 @@ class Reduction(Edit):
         at = params.index(node)
         mine = callable_names(self.b, f.name)
         args: list[Any] = [c.args[at] for c in self.b.calls if c.function in mine and at < len(c.args)]
-        return [a.name for a in args if isinstance(a, Ref)]
+        return [a.name for a in args if isinstance(a, Ref) and find_spec(self.b, a.name)]
 
 
 def judgement(program: Program, book: RuleBook) -> Check:
@@ -277,4 +277,4 @@ def _without_gone(structure: Any) -> Any:
 
 
 def _names(b: Builder) -> list[str]:
-    return list(references([[c.args for c in b.calls], [c.bindings for c in b.closures]]))
+    return list(references([[c.args for c in b.calls], [(c.bindings, c.args) for c in b.closures]]))

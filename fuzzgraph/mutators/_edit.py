@@ -258,7 +258,7 @@ class Edit:
     def drop_inputs(self) -> None:
         """Remove inputs and constants that nothing refers to any more."""
         mentioned = {s.view_of for s in self.b.inputs} | set(references([c.args for c in self.b.calls]))
-        mentioned |= set(references([c.bindings for c in self.b.closures]))
+        mentioned |= set(references([(c.bindings, c.args) for c in self.b.closures]))
         old = {s.name for s in self.program.inputs}
         used = set(references([c.args for c in self.program.calls]))
         self.b.inputs = [s for s in self.b.inputs if s.name in mentioned or (s.name in old and s.name not in used)]
@@ -346,7 +346,7 @@ def is_used(f: FunctionBuilder, node: fx.Node) -> bool:
 
 
 def _mentioned(names: set[str], b: Builder) -> bool:
-    return bool(names & set(references([[c.args for c in b.calls], [c.bindings for c in b.closures]])))
+    return bool(names & set(references([[c.args for c in b.calls], [(c.bindings, c.args) for c in b.closures]])))
 
 
 def _dtype(node: fx.Node) -> str:

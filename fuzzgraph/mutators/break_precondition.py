@@ -17,7 +17,7 @@ from ..ir.builtins import BUILTINS
 from ..ir.hash import content_hash
 from ..ir.program import Program, Ref, rooted_types_in, type_of
 from ..ir.types import DTYPES, TensorType
-from ..ir.typing import operands
+from ..ir.typing import find_spec, operands
 from ..ir.values import INTEGER_RANGE, Values
 from . import mutator
 from ._edit import TRIES, Edit, Place, add_result, substitute
@@ -96,9 +96,10 @@ class BreakPrecondition:
         if operand not in params:
             return False
         argument = edit.b.calls[0].args[params.index(operand)]
-        if not isinstance(argument, Ref) or edit.b.spec(argument.name).view_of:
+        spec = find_spec(edit.b, argument.name) if isinstance(argument, Ref) else None
+        if spec is None or spec.view_of:
             return False
-        edit.b.set_input(argument.name, replace(edit.b.spec(argument.name), values=Values("full", (bad,))))
+        edit.b.set_input(spec.name, replace(spec, values=Values("full", (bad,))))
         return True
 
     def _bound(self, edit: Edit, place: Place, rng: Random) -> bool:

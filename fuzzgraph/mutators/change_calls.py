@@ -7,6 +7,7 @@ from random import Random
 from ..generate.script import draw_call
 from ..ir.builder import Rejected
 from ..ir.program import Program, Ref
+from ..ir.typing import find_spec
 from . import mutator
 from ._edit import Edit, attempt
 from .tools import Tools
@@ -30,6 +31,8 @@ class ChangeCalls:
         f = edit.b.functions.get(call.function)
         if f is None or not all(isinstance(a, Ref) for a in call.args):
             raise Rejected("a call of a closure, or with literals")
+        if not all(find_spec(edit.b, a.name) for a in call.args):
+            raise Rejected("a call on what another one returned")
         if edit.doubtful:
             raise Rejected("a second call might find operands out of range")
         draw_call(edit.b, f, call, edit.tools.generator.fits, rng)

@@ -18,6 +18,8 @@ from ..ir.builtins import BUILTINS
 from ..ir.nested import functions_in
 from ..ir.program import Call, Function, Program, Ref, op_of, root_of, type_of
 from ..ir.types import ScalarType, SequenceType, TensorType, Type, UnsizedType
+from ..ir.typing import find_spec
+from ..ir.typing import operands as nodes_in
 
 if TYPE_CHECKING:
     from ..grammar import RuleBook
@@ -256,18 +258,33 @@ class _Flow:
         return found
 
     def _call(self, call: Call) -> None:
-        """A call of the script: inputs flow in, and what the function wrote to flows out."""
+        """A call of the script: inputs and results of other calls flow in, and what the function wrote to flows out."""
         function = self.program.function(call.function)
+        producers = {c.result: self.program.function(c.function) for c in self.program.calls if c.result}
         for param, arg in zip(function.params, call.args):
             if not isinstance(arg, Ref):
                 continue
-            spec = self.program.input(arg.name)
+            if arg.name in producers:
+                self._passed(producers[arg.name], function, param)
+                continue
+            spec = find_spec(self.program, arg.name)
+            if spec is None:  # Python state
+                continue
             family = spec.view_of or spec.name
             if self._input_tainted(family):
                 self._mark(function, param)
             if self._is(function, param):
                 self.inputs.add(family)
                 self.inputs |= {s.name for s in self.program.inputs if s.view_of == family}
+
+    def _passed(self, producer: Function, function: Function, param: fx.Node) -> None:
+        """What one function returned is an operand of another, which may write to it."""
+        returned = nodes_in(producer.result)
+        if any(self._is(producer, n) for n in returned):
+            self._mark(function, param)
+        if self._is(function, param):
+            for node in returned:
+                self._mark(producer, node)
 
     def _input_tainted(self, family: str) -> bool:
         return family in self.inputs

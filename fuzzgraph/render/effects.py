@@ -18,14 +18,24 @@ def spell_builtin(node: fx.Node, name: Namer) -> Spelled | None:
     if maker is None:
         return None
     args = [literal(a, name) for a in node.args]
+    kwargs = {k: literal(v, name) for k, v in node.kwargs.items()}
     try:
-        return maker(*args)
+        return maker(*args, **kwargs)
     except TypeError:
         raise ProgramError(f"{op_of(node)} does not take {len(args)} arguments", where=f"node {node.name}") from None
 
 
 def _call(function: str, *args: str) -> Spelled:
     return Spelled(f"{function}({', '.join(args)})", value="effect")
+
+
+def _gradient(outputs: str, inputs: str, create_graph: str = "False") -> Spelled:
+    more = "" if create_graph == "False" else f", create_graph={create_graph}"
+    return Spelled(f"torch.autograd.grad({outputs}, {inputs}{more})")
+
+
+def _object(**attributes: str) -> Spelled:
+    return Spelled(f"Object({', '.join(f'{k}={v}' for k, v in attributes.items())})")
 
 
 def _attribute(key: str) -> str:
@@ -39,6 +49,9 @@ def _attribute(key: str) -> str:
 _MAKERS: dict[str, Callable[..., Spelled]] = {
     "getitem": lambda x, i: Spelled(f"{x}[{i}]"),
     "call": _call,
+    "closure": lambda factory, *captures: Spelled(f"{factory}({', '.join(captures)})"),
+    "gradient": _gradient,
+    "state.object": _object,
     "state.append": lambda s, v: Spelled(f"{s}.append({v})", value="effect"),
     "state.pop": lambda s, i="": Spelled(f"{s}.pop({i})", value="effect"),
     "state.setitem": lambda s, k, v: Spelled(f"{s}[{k}] = {v}", True, "None"),

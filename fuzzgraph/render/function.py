@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch.fx as fx
 
@@ -22,46 +22,45 @@ if TYPE_CHECKING:
 
 
 class FunctionWriter:
-    """Writes one function; one with captures as a factory of that name.
+    """Writes one function. `owner` is what its captures are attributes of, such as `self`; else they are variables.
 
-    `lines()` gives the whole definition; after it, `definitions` are what the module has to define before.
+    What the module has to define before is added to `definitions`.
     """
 
     def __init__(
-        self, function: Function, names: Names, book: RuleBook | None, forms: Mapping[str, Form],
-        factory: str | None = None,
+        self, function: Function, names: Names, book: RuleBook | None, forms: Mapping[str, Form], owner: str = "",
+        definitions: list[list[str]] | None = None,
     ) -> None:  # fmt: skip
-        self.function, self.names, self.book, self.forms, self.factory = function, names, book, forms, factory
+        self.function, self.names, self.book, self.forms, self.owner = function, names, book, forms, owner
         self.order = {node: i for i, node in enumerate(function.body)}
         by_name = {node.name: node for node in function.body}
         spans = [(self.order[by_name[r.first]], self.order[by_name[r.last]], r) for r in function.regions]
         # The widest first; among equals the one given first is the outer one.
         self.spans = sorted(spans, key=lambda s: s[0] - s[1])
         # What stands before the function at module level: the classes that its forms use.
-        self.definitions: list[list[str]] = []
+        self.definitions: list[list[str]] = [] if definitions is None else definitions
         # Names that a statement binds anew, by the node that does.
         self.rebound: dict[fx.Node, fx.Node] = {}
 
     def lines(self) -> list[str]:
-        body = self._block(0, len(self.order), self.spans)
-        body += [self._return()]
-        captures, params = self._split()
-        head = f"def {self.names.outer[self.function.name]}({', '.join(p.name for p in params)}):"
-        inside = [f"global {n}" for n in self._outer_rebound(self.rebound)]
-        captured = [n for n in dict.fromkeys(self.rebound.values()) if n in captures]
-        inside += [f"nonlocal {n.name}" for n in captured]
-        text = [head, *indented(inside + body)]
-        if self.factory is None:
-            return text
-        name = self.names.outer[self.function.name]
-        return [f"def {self.factory}({', '.join(c.name for c in captures)}):", *indented([*text, "", f"return {name}"])]
+        """The function's definition; it stands where its captures are variables of an enclosing one."""
+        head = f"def {self.names.outer[self.function.name]}({', '.join(p.name for p in self.function.params)}):"
+        return [head, *indented(self.body())]
 
-    def _split(self) -> tuple[list[fx.Node], list[fx.Node]]:
-        heads, count = self.function.placeholders, len(self.function.captures)
-        return heads[:count], heads[count:]
+    def body(self) -> list[str]:
+        """The statements of the function, the last of which returns its result."""
+        body = [*self._block(0, len(self.order), self.spans), self._return()]
+        declared = [f"global {n}" for n in self._outer_rebound(self.rebound)]
+        captured = [n.name for n in dict.fromkeys(self.rebound.values()) if n.name in self.function.captures]
+        return [*declared, *(f"nonlocal {n}" for n in captured if not self.owner), *body]
+
+    def _name(self, value: Any) -> str:
+        """The name of a node."""
+        held = self.owner and isinstance(value, fx.Node) and value.name in self.function.captures
+        return f"{self.owner}.{value.name}" if held else self.names(value)
 
     def _return(self) -> str:
-        text = literal(self.function.result, self.names)
+        text = literal(self.function.result, self._name)
         if isinstance(self.function.result, tuple) and len(self.function.result) > 1:
             text = text[1:-1]
         return f"return {text}"
@@ -95,11 +94,11 @@ class FunctionWriter:
         reads = dict.fromkeys(a for n in nodes for a in n.all_input_nodes if a not in inside)
         results = [n for n in nodes if any(user not in inside for user in n.users)]
         rebound = {n: target for n, target in self.rebound.items() if n in inside and target not in inside}
-        local = dict.fromkeys(t.name for t in rebound.values() if t.op != "get_attr")
+        local = dict.fromkeys(t.name for t in rebound.values() if t.op != "get_attr" and self._name(t) == t.name)
         block = Block(
-            tuple(lines), region.args, tuple(map(self.names, reads)), tuple(n.name for n in results), tuple(local),
+            tuple(lines), region.args, tuple(map(self._name, reads)), tuple(n.name for n in results), tuple(local),
             tuple(self._outer_rebound(rebound)), self.names.fresh,
-            tuple((self.names(n), kind) for n in reads if isinstance(kind := type_of(n), TensorType)),
+            tuple((self._name(n), kind) for n in reads if isinstance(kind := type_of(n), TensorType)),
             tuple(map(type_of, results)), lambda lines: self.definitions.append(list(lines)),
         )  # fmt: skip
         return made.write(block)
@@ -110,7 +109,7 @@ class FunctionWriter:
     def _node(self, node: fx.Node) -> list[str]:
         if op_of(node) == "python":
             return textwrap.dedent(source_of(node)).strip("\n").rstrip().splitlines()
-        spelled = effects.spell_builtin(node, self.names) or spell(node, self.names, self.book)
+        spelled = effects.spell_builtin(node, self._name) or spell(node, self._name, self.book)
         if spelled.rebinds:
             self.rebound[node] = node.args[0]  # type: ignore[assignment]
         if spelled.statement:

@@ -48,7 +48,8 @@ def edge(shape, dtype, values, share=0.5, seed=0):
 
 class Object:
     def __init__(self, **attributes):
-        self.__dict__.update(attributes)
+        for name, value in attributes.items():
+            setattr(self, name, value)
 
 
 class default_dtype:

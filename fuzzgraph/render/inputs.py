@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from torch.fx.node import map_aggregate
 
 from ..ir.program import Closure, InputSpec, Program, Ref, State
 from ..ir.types import contiguous_strides
+from .definitions import Definitions
 from .forms import indented
 from .literals import literal, wrapped
 from .names import Names
@@ -16,15 +16,15 @@ from .values import fill
 
 
 class InputWriter:
-    """Writes `make_inputs`. `factories` maps a function with captures to the name of its factory."""
+    """Writes `make_inputs`."""
 
-    def __init__(self, program: Program, names: Names, factories: Mapping[str, str]) -> None:
-        self.program, self.names, self.factories = program, names, factories
+    def __init__(self, program: Program, names: Names, definitions: Definitions) -> None:
+        self.program, self.names, self.definitions = program, names, definitions
         self.bases = {s.view_of for s in (*program.inputs, *program.constants) if s.view_of}
         # What views of an input are taken from.
         self.storages: dict[str, str] = {}
         early = [c for c in program.closures if not self._late(c)]
-        self.closures_at_module_level = [self._closure(c) for c in early]
+        self.closures_at_module_level = [made for c in early if (made := definitions.making(c))]
         self.late = [c for c in program.closures if c not in early]
 
     def lines(self) -> list[str]:
@@ -33,8 +33,10 @@ class InputWriter:
         body = [f"global {', '.join(reset)}"] if reset else []
         for spec in (*p.inputs, *p.constants):
             body += self._tensor(spec)
-        body += [f"{outer[s.name]} = {_initial(s)}" for s in p.states]
-        body += [self._closure(c) for c in self.late]
+        for s in p.states:
+            # Layers draw their parameters.
+            body += (["torch.manual_seed(0)"] if s.kind == "layer" else []) + [f"{outer[s.name]} = {_initial(s)}"]
+        body += [made for c in self.late if (made := self.definitions.making(c))]
         items = [f'"{s.name}": {outer[s.name]}' for s in p.inputs]
         body += wrapped("return {", items, "}").splitlines()
         return ["def make_inputs():", *indented(body)]
@@ -58,14 +60,6 @@ class InputWriter:
             look(value)
             map_aggregate(value, look)
         return any(found)
-
-    def _closure(self, closure: Closure) -> str:
-        order = self.program.function(closure.name).captures
-        values = dict(closure.bindings)
-        args = ", ".join(literal(values[c], self.names) for c in order)
-        factory = self.factories.get(closure.function)
-        function = self.names.outer[closure.function]
-        return f"{self.names.outer[closure.name]} = {f'{factory}({args})' if factory else function}"
 
     def _tensor(self, spec: InputSpec) -> list[str]:
         name, t = self.names.outer[spec.name], spec.type
@@ -96,6 +90,10 @@ class InputWriter:
 
 
 def _initial(state: State) -> str:
+    if state.kind == "layer":
+        name, args, kwargs = state.initial
+        given = [*map(literal, args), *(f"{k}={literal(v)}" for k, v in kwargs.items())]
+        return f"torch.nn.{name}({', '.join(given)})"
     if state.kind == "object":
         attributes = state.initial or {}
         return f"Object({', '.join(f'{k}={literal(v)}' for k, v in attributes.items())})"

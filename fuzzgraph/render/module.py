@@ -11,9 +11,10 @@ from ..ir.program import Program
 from ..ir.typing import operands
 from . import inputs, quote
 from .contexts import context_text, option_contexts
+from .definitions import Definitions
 from .forms import Form, indented, load_forms
-from .function import FunctionWriter
-from .literals import literal
+from .instances import load_instances
+from .literals import literal, wrapped
 from .names import Names
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ class Rendered:
 def render(program: Program, book: RuleBook | None = None, forms: Mapping[str, Form] | None = None) -> Rendered:
     """The program as a Python module that imports torch, and of Python's own modules what it calls.
 
-    The module defines `make_inputs()`, the functions, `run(wrap, inputs)` and, for a program with states,
-    `get_states()`. `book` knows the operators' spellings; without it all are written plainly. Equal programs give
-    equal sources. Raises ProgramError for what cannot be written.
+    The module defines `make_inputs()`, the functions, `run(wrap, inputs)`; `get_states()` for a program with states or
+    modules, and `get_gradients()` where backward reaches constants or modules. `book` knows the operators' spellings;
+    without it all are written plainly. Equal programs give equal sources. Raises ProgramError for what cannot be
+    written.
     """
     parts = module_parts(program, book, load_forms() if forms is None else forms)
     own = [f"import {name}\n" for name in python_modules(parts)]
@@ -57,22 +59,33 @@ def module_parts(
     them, since its float64 reference must leave autocast out.
     """
     names = Names(program, reserved)
-    factories: dict[str, str] = {}
-    functions = []
-    for function in program.functions:
-        if function.captures:
-            factories[function.name] = names.fresh(f"make_{names.outer[function.name]}")
-        writer = FunctionWriter(function, names, book, forms, factories.get(function.name))
-        written = "\n".join(writer.lines())
-        functions += ["\n".join(lines) for lines in writer.definitions]
-        functions.append(written)
-    makers = inputs.InputWriter(program, names, factories)
+    definitions = Definitions(program, names, book, forms)
+    functions = definitions.parts()
+    makers = inputs.InputWriter(program, names, definitions)
     if makers.closures_at_module_level:
         functions.append("\n".join(makers.closures_at_module_level))
     script = ["\n".join(makers.lines()), "\n".join(_run(program, names, options_in_run))]
-    if program.states:
-        script.append(_get_states(program, names))
-    return [*functions, *_helpers(script), *script]
+    if has_states(program):
+        script.append(_get_states(program, names, definitions.modules))
+    if has_gradients(program):
+        script.append(_get_gradients(program, names, definitions.modules))
+    return [*functions, *_helpers([*functions, *script]), *script]
+
+
+def has_states(program: Program) -> bool:
+    """Whether the module defines `get_states`: calls may leave something behind outside the inputs."""
+    return bool(program.states) or _has_modules(program)
+
+
+def has_gradients(program: Program) -> bool:
+    """Whether the module defines `get_gradients`: backward leaves something behind outside the inputs."""
+    return program.options.grad and (any(s.type.requires_grad for s in program.constants) or _has_modules(program))
+
+
+def _has_modules(program: Program) -> bool:
+    kinds = load_instances()
+    layers = any(s.kind == "layer" for s in program.states)
+    return layers or any(c.kind in kinds and kinds[c.kind].is_module for c in program.closures)
 
 
 def outputs_of(program: Program) -> tuple[tuple[str, ...], ...]:
@@ -97,8 +110,8 @@ def _run(program: Program, names: Names, options_in_run: bool) -> list[str]:
     device = program.inputs[0].type.device.split(":")[0] if program.inputs else "cpu"
     for call in program.calls:
         function = names.outer[call.function]
-        target = f"wrap({function})"
-        if not alone:
+        target = function if call.plain else f"wrap({function})"
+        if not alone and not call.plain:
             if call.function not in wrapped:
                 wrapped[call.function] = names.fresh(f"wrapped_{function}")
             if call.fresh or f"{wrapped[call.function]} = {target}" not in lines:
@@ -106,6 +119,8 @@ def _run(program: Program, names: Names, options_in_run: bool) -> list[str]:
             target = wrapped[call.function]
         made = f"{target}({', '.join(_argument(a, names, keys) for a in call.args)})"
         body = [f"return [{made}]" if alone else f"results.append({made})"]
+        if call.result and not alone:
+            body = [f"{names.outer[call.result]} = {made}", f"results.append({names.outer[call.result]})"]
         contexts = [context_text(c, device) for c in (*outer, *call.contexts)]
         if contexts:
             body = [f"with {', '.join(contexts)}:", *indented(body)]
@@ -120,9 +135,17 @@ def _argument(value: object, names: Names, inputs: frozenset[str]) -> str:
     return literal(value, lambda ref: f'inputs["{ref.name}"]' if ref.name in inputs else names(ref))
 
 
-def _get_states(program: Program, names: Names) -> str:
+def _get_states(program: Program, names: Names, modules: Sequence[str]) -> str:
     def reading(kind: str, name: str) -> str:
         return f"vars({name})" if kind == "object" else name
 
-    items = [f'"{s.name}": {reading(s.kind, names.outer[s.name])}' for s in program.states]
-    return "def get_states():\n    return {" + ", ".join(items) + "}"
+    items = [f'"{s.name}": {reading(s.kind, names.outer[s.name])}' for s in program.states if s.kind != "layer"]
+    items += [f'"{name}": dict({name}.state_dict())' for name in modules]
+    return "\n".join(["def get_states():", *indented(wrapped("return {", items, "}").splitlines())])
+
+
+def _get_gradients(program: Program, names: Names, modules: Sequence[str]) -> str:
+    constants = [names.outer[s.name] for s in program.constants if s.type.requires_grad]
+    items = [f'"{name}": {name}.grad' for name in constants]
+    items += [f'**{{f"{name}.{{k}}": p.grad for k, p in {name}.named_parameters()}}' for name in modules]
+    return "\n".join(["def get_gradients():", *indented(wrapped("return {", items, "}").splitlines())])

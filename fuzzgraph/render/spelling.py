@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch.fx as fx
 
-from ..ir.builtins import APPLIED, is_python
+from ..ir.builtins import APPLIED, is_attribute, is_python
 from ..ir.program import op_of, spelling_of
 from .literals import Namer, index_text, literal
 
@@ -51,6 +51,8 @@ def _by_keyword(rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tup
 
 
 def _plain_call(op: str, key: str | None, args: tuple[Any, ...], kwargs: dict[str, Any], name: Namer) -> str:
+    if is_attribute(op) and isinstance(args[0], fx.Node):
+        return f"{literal(args[0], name)}.{op.rpartition('.')[2]}"
     method = key == "method" or (op.startswith("Tensor.") and key != "function")
     texts = [literal(a, name) for a in args] + [f"{k}={literal(v, name)}" for k, v in kwargs.items()]
     if op.endswith(APPLIED):

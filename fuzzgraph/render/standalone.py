@@ -11,7 +11,7 @@ from . import check, quote
 from .contexts import compile_kwargs
 from .forms import Form, load_forms
 from .literals import literal
-from .module import module_parts, python_modules
+from .module import has_gradients, has_states, module_parts, python_modules
 from .unusual import MISSED, NAMES, fake_compare
 
 if TYPE_CHECKING:
@@ -244,8 +244,9 @@ def _leaves(program: Program, checks: Checks) -> list[str]:
     """What of the run is compared, by name."""
     lines = ['    seen = {"results": results, "inputs": inputs}']
     if program.options.grad and "gradients" in checks.parts:
-        lines += ['    seen["gradients"] = {k: t.grad for k, t in inputs.items() if t.is_leaf}']
-    if program.states and "states" in checks.parts:
+        more = " | get_gradients()" if has_gradients(program) else ""
+        lines += [f'    seen["gradients"] = {{k: t.grad for k, t in inputs.items() if t.is_leaf}}{more}']
+    if has_states(program) and "states" in checks.parts:
         lines += ['    seen["states"] = get_states()']
     lines += [_SEEN, *([_MEMORY] if "memory" in checks.parts else [])]
     more = ['"structure": tree_structure(seen)'] if "structure" in checks.parts else []

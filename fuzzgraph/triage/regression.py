@@ -4,10 +4,12 @@
 
     title = "closures that capture different Tensor methods share one graph"
     issue = "https://github.com/pytorch/pytorch/issues/197811"   # optional
+    limit = 20                  # optional: seconds that it may take, instead of what the command says
     [[expect]]
     torch = ">=2.13,<2.17"      # a version specifier; every torch where it is left out
     target = "inductor"         # inductor where it is left out
-    verdict = "value value"     # "ok", or an oracle, or an oracle and the kind of its failure
+    verdict = "value value"     # "ok", or an oracle, or an oracle and the kind of its failure, or "unstable": compiled
+                                # values differ where eager's own move by more than the tolerance when an ulp does
     match = "regex"             # optional: in a failure's message or detail
 
 Expectations are strict: a program that is expected to fail and does not, fails the run. Where several expectations hold
@@ -31,7 +33,9 @@ from fuzzgraph.errors import UsageError
 from fuzzgraph.execution.protocol import Failure, Outcome
 from fuzzgraph.toml import read_toml
 
-KEYS = {"title", "issue", "expect"}
+KEYS = {"title", "issue", "limit", "expect"}
+# What an outcome may be called without a failure.
+JUDGED = ("ok", "unstable")
 EXPECT_KEYS = {"torch", "target", "verdict", "match"}
 
 
@@ -60,6 +64,7 @@ class Regression:
     title: str
     issue: str
     expectations: tuple[Expectation, ...]
+    limit: float = 0.0  # none of its own
 
     def expected(self, version: str, target: str) -> Expectation | None:
         return next((e for e in self.expectations if e.holds_for(version, target)), None)
@@ -99,7 +104,10 @@ def _read(program: Path) -> Regression:
     if not isinstance(expectations, list) or not expectations:
         raise UsageError("no [[expect]]", where=str(path), hint='such as [[expect]] verdict = "ok"')
     read = tuple(_expectation(entry, path) for entry in expectations)
-    return Regression(program.stem, program, str(data.get("title", "")), str(data.get("issue", "")), read)
+    limit = data.get("limit", 0.0)
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 <= limit < float("inf"):
+        raise UsageError(f"limit is not a number of seconds: {limit!r}", where=str(path))
+    return Regression(program.stem, program, str(data.get("title", "")), str(data.get("issue", "")), read, float(limit))
 
 
 def _expectation(entry: Any, path: Path) -> Expectation:
@@ -110,8 +118,8 @@ def _expectation(entry: Any, path: Path) -> Expectation:
         if not isinstance(value, str):
             raise UsageError(f"{key} is not text", where=str(path))
     found = Expectation(**entry)
-    if found.verdict != "ok" and found.verdict.partition(" ")[0] not in oracles.names():
-        hint = f'"ok" or one of {", ".join(oracles.names())}, and a kind after it'
+    if found.verdict not in JUDGED and found.verdict.partition(" ")[0] not in oracles.names():
+        hint = f'"ok", "unstable", or one of {", ".join(oracles.names())} and a kind after it'
         raise UsageError(f"no verdict: {found.verdict!r}", where=str(path), hint=hint)
     try:
         SpecifierSet(found.torch)
@@ -133,8 +141,8 @@ def _known(table: dict[str, Any], keys: set[str], path: Path) -> None:
 def problem(expected: Expectation, outcome: Outcome) -> str:
     """Why an outcome is not the expected one; empty if it is."""
     seen = verdict(outcome)
-    if expected.verdict == "ok":
-        return "" if seen == "ok" else f"expected ok, got {seen}"
+    if expected.verdict in JUDGED:
+        return "" if seen == expected.verdict else f"expected {expected.verdict}, got {seen}"
     matching = [f for f in outcome.failures if expected.verdict in (f.oracle, label(f))]
     if not matching:
         return f"expected {expected.verdict}, got {seen}" + (": is it fixed?" if seen == "ok" else "")
@@ -144,10 +152,11 @@ def problem(expected: Expectation, outcome: Outcome) -> str:
 
 
 def verdict(outcome: Outcome) -> str:
-    """What an outcome says, in one word or a few: ok, invalid, unstable, or the failures."""
+    """What an outcome says, in one word or a few: ok, invalid, unstable, or the failures. That a program which expects
+    an error raises on both sides is ok."""
     if outcome.failures:
         return ", ".join(dict.fromkeys(label(f) for f in outcome.failures))
-    return outcome.status
+    return "ok" if outcome.missed else outcome.status
 
 
 def label(failure: Failure) -> str:

@@ -19,9 +19,12 @@ FILES = sorted(FOLDER.glob("[0-9]*.fg"))
 # Open on torch 2.15; each names what its reproducer prints.
 OPEN = {
     "174371": "Tensor-likes are not close!",
+    "179804": "Tensor-likes are not close!",
     "189799": "Tensor-likes are not close!",
     "195451": "sharing of memory",
+    "191582": "might be aliasing the input",
     "196681": "compiled: exit status",
+    "197095": "compiled raises nothing",
     "197811": "Scalars are not close!",
     "198094": "Tensor-likes are not equal!",
     "198190": "eager generator, compiled tuple_iterator",
@@ -34,11 +37,11 @@ def file(request: pytest.FixtureRequest) -> Path:
     return path
 
 
-def test_there_are_ten() -> None:
-    assert len(FILES) >= 10
+def test_the_language_says_nearly_all_of_them() -> None:
+    assert len(FILES) >= 88
     assert OPEN.keys() <= {f.stem for f in FILES}
     verbatim = [f.stem for f in FILES if any(op_of(n) == "python" for n in text.parse_file(str(f)).nodes())]
-    assert len(verbatim) == 2
+    assert len(verbatim) <= len(FILES) // 10
 
 
 def test_exact_in_all_forms(file: Path) -> None:
@@ -50,9 +53,15 @@ def test_exact_in_all_forms(file: Path) -> None:
 
 
 def test_runs_in_eager(file: Path) -> None:
+    program = text.parse_file(str(file))
     namespace: dict[str, Any] = {}
-    exec(render(text.parse_file(str(file)), load_rules()).source, namespace)
-    assert namespace["run"](lambda f: f, namespace["make_inputs"]())
+    exec(render(program, load_rules()).source, namespace)
+    inputs = namespace["make_inputs"]()
+    if program.options.expects_error:
+        with pytest.raises((RuntimeError, IndexError)):
+            namespace["run"](lambda f: f, inputs)
+    else:
+        assert len(namespace["run"](lambda f: f, inputs)) == len(program.calls)
 
 
 def torch_release() -> tuple[int, int]:

@@ -12,6 +12,8 @@ from fuzzgraph.triage.regression import Expectation, Regression, Result, junit, 
 
 OK = Outcome("j", "ok")
 WRONG = Outcome("j", "failure", failures=(Failure("value", "value", "run", "values differ (int8)", "[1]: 2 in eager"),))
+RAISES = Outcome("j", "invalid", "reference", error=ErrorInfo("RuntimeError", "no"), missed=True)
+UNSTABLE = Outcome("j", "unstable", error=ErrorInfo("Unstable", "an ulp"))
 INVALID = Outcome("j", "invalid", "reference", error=ErrorInfo("RuntimeError", "no"))
 
 
@@ -27,6 +29,10 @@ INVALID = Outcome("j", "invalid", "reference", error=ErrorInfo("RuntimeError", "
         (Expectation("value"), OK, "expected value, got ok: is it fixed?"),
         (Expectation("crash"), WRONG, "expected crash, got value value"),
         (Expectation("ok"), INVALID, "expected ok, got invalid"),
+        (Expectation("ok"), RAISES, ""),
+        (Expectation("unstable"), UNSTABLE, ""),
+        (Expectation("unstable"), OK, "expected unstable, got ok"),
+        (Expectation("ok"), UNSTABLE, "expected ok, got unstable"),
     ],
 )
 def test_verdicts_are_strict(expected, outcome, said):
@@ -73,6 +79,7 @@ def test_junit():
         ("[[expect]]\nverdict = 'ok'\nmatch = '('", "no regular expression"),
         ("[[expect]]\nverdict = 'ok'\nwhen = 'now'", "unknown key 'when'"),
         ("[[expect]]\nverdict = 'ok'\nmatch = 3", "match is not text"),
+        ("limit = 'long'\n[[expect]]\nverdict = 'ok'", "limit is not a number of seconds: 'long'"),
         ("titel = 'x'\n[[expect]]\nverdict = 'ok'", "unknown key 'titel'"),
     ],
 )
@@ -83,6 +90,12 @@ def test_bad_descriptions(tmp_path, text, said):
     with pytest.raises(UsageError, match=said.replace("[", r"\[")) as caught:
         load(tmp_path)
     assert "a.toml" in str(caught.value)
+
+
+def test_a_limit_of_its_own(tmp_path):
+    (tmp_path / "a.fg").write_text("fuzzgraph 1\n")
+    (tmp_path / "a.toml").write_text("limit = 20\n[[expect]]\nverdict = 'crash timeout'")
+    assert [r.limit for r in load(tmp_path)] == [20.0]
 
 
 def test_bad_folders(tmp_path):

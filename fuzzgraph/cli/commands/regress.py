@@ -81,7 +81,7 @@ def execute(bench: Any, regression: Regression, target: str, version: str) -> Re
     except ProgramError:
         # Types that its text leaves out are inferred; this torch may lack an operator.
         program = parse_file(str(regression.path), bench.infer)
-    _, outcome = bench.run(regression.name, program, {"target": target})
+    _, outcome = bench.run(regression.name, program, {"target": target, "limit": regression.limit})
     output = "\n".join(f.detail for f in outcome.failures) or (outcome.error.message if outcome.error else "")
     return Result(regression, target, problem(expected, outcome), "", time.monotonic() - began, output)
 
