@@ -244,8 +244,8 @@ def _leaves(program: Program, checks: Checks) -> list[str]:
     """What of the run is compared, by name."""
     lines = ['    seen = {"results": results, "inputs": inputs}']
     if program.options.grad and "gradients" in checks.parts:
-        more = " | get_gradients()" if has_gradients(program) else ""
-        lines += [f'    seen["gradients"] = {{k: t.grad for k, t in inputs.items() if t.is_leaf}}{more}']
+        others = " | get_gradients()" if has_gradients(program) else ""
+        lines += [f'    seen["gradients"] = {{k: t.grad for k, t in inputs.items() if t.is_leaf}}{others}']
     if has_states(program) and "states" in checks.parts:
         lines += ['    seen["states"] = get_states()']
     lines += [_SEEN, *([_MEMORY] if "memory" in checks.parts else [])]
