@@ -132,7 +132,8 @@ class Builder:
         for spec in self.constants:
             if spec.name == name:
                 return spec.type.with_(alias=spec.view_of)
-        return FunctionType() if name in self.functions else AnyType()
+        # One with captures is no value: closures of it are.
+        return FunctionType() if name in self.functions and not self.functions[name].captures else AnyType()
 
     def result_type(self, callee: Any) -> Type:
         """Type of a call of another function or closure of the program; opaque for anything else."""

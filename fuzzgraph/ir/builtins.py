@@ -88,7 +88,7 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "call": call,
     "python": python,
     "closure": closure,
-    "gradient": gradient,
+    "autograd.grad": gradient,
     "state.object": state_object,
     "state.append": state_append,
     "state.pop": state_pop,

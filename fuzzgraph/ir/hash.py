@@ -103,7 +103,7 @@ def skeleton_hash(program: Program) -> str:
         function[3] = [[form, a, b, _erased(args)] for form, a, b, args in function[3]]
     for item in data["closures"]:
         item[2] = [[k, _erased(v)] for k, v in item[2]]
-    calls = {msgpack.packb([function, _erased(args)]) for function, args, _, _ in data["calls"]}
+    calls = {msgpack.packb([function, _erased(args)]) for function, args, *_ in data["calls"]}
     packed: bytes = msgpack.packb([
         *(data[group] for group in ("inputs", "constants", "states", "functions", "closures")), sorted(calls),
     ])  # fmt: skip

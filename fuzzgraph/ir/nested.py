@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgpack
 import torch.fx as fx
 
-from .builtins import OPAQUE, resolve
+from .builtins import BUILTINS, OPAQUE, resolve
 from .program import op_of, type_of
 from .types import FunctionType, SequenceType, TensorType, Type
 from .typing import Rejected, operands
@@ -29,7 +29,7 @@ def functions_in(structure: Any) -> list[str]:
 
 def called_by_operators(nodes: Iterable[fx.Node]) -> set[str]:
     """Names of the functions that operators among the nodes call; those that the program itself calls are not meant."""
-    return {name for n in nodes if n.op == "call_function" and op_of(n) != "call"
+    return {name for n in nodes if n.op == "call_function" and op_of(n) not in BUILTINS
             for name in functions_in((n.args, dict(n.kwargs)))}  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch.fx as fx
 
 from .builder import Builder
-from .builtins import OPAQUE
+from .builtins import BUILTINS, OPAQUE
 from .function import FunctionBuilder
 from .nested import functions_in
 from .program import op_of, type_of
@@ -64,7 +64,7 @@ class _Pass:
             self.allowed, found = False, type_of(node)
         if not isinstance(found, AnyType) or op not in OPAQUE:
             node.meta["type"] = found
-        if op != "call":
+        if op not in BUILTINS:
             self.operands(function, node)
 
     def operands(self, function: FunctionBuilder, node: fx.Node) -> None:

@@ -24,7 +24,7 @@ from .program import (
     types_in,
 )
 from .types import DTYPES, AnyType, SequenceType, TensorType, UnsizedType
-from .typing import Check, is_opaque
+from .typing import Check, is_opaque, operands
 
 STATE_KINDS = ("list", "dict", "object", "global", "layer")
 
@@ -182,7 +182,7 @@ def _makes_closures(program: Program, node: fx.Node) -> bool:
     """Whether a function with captures is read only where closures of it are made, with as many captures as it has."""
     count = next((len(f.captures) for f in program.functions if f.name == node.target), 0)
     makers = [u for u in node.users if u.op == "call_function" and op_of(u) == "closure"]
-    fit = all(u.args[:1] == (node,) and u.all_input_nodes.count(node) == 1 and len(u.args) == count + 1 for u in makers)
+    fit = all(u.args[:1] == (node,) and operands(u.args).count(node) == 1 and len(u.args) == count + 1 for u in makers)
     return count > 0 and len(makers) == len(node.users) and fit
 
 

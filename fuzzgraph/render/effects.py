@@ -50,7 +50,7 @@ _MAKERS: dict[str, Callable[..., Spelled]] = {
     "getitem": lambda x, i: Spelled(f"{x}[{i}]"),
     "call": _call,
     "closure": lambda factory, *captures: Spelled(f"{factory}({', '.join(captures)})"),
-    "gradient": _gradient,
+    "autograd.grad": _gradient,
     "state.object": _object,
     "state.append": lambda s, v: Spelled(f"{s}.append({v})", value="effect"),
     "state.pop": lambda s, i="": Spelled(f"{s}.pop({i})", value="effect"),

@@ -30,7 +30,7 @@ input x: f32[3] grad values arange
 def f(x) {
   y: f32[3] grad = mul(x, x)
   s: f32[] grad = sum(y)
-  both: (f32[3] grad,) = gradient(s, [x], True)
+  both: (f32[3] grad,) = autograd.grad(s, [x], True)
   g: f32[3] grad = getitem(both, 0)
   return g
 }

@@ -172,7 +172,7 @@ def test_classes_stand_at_module_level() -> None:
 def test_a_region_that_binds_a_captured_name_cannot_move() -> None:
     captured = text.parse("""fuzzgraph 1
 input x: f32[2] values normal
-def g[n](x) {
+def g(x) capturing (n) {
   t = state.assign(n, 3)
   a: f32[2] = sin(x)
   return a
