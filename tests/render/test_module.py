@@ -96,7 +96,8 @@ add = make_g(torch.Tensor.__add__)
 
 class Object:
     def __init__(self, **attributes):
-        self.__dict__.update(attributes)
+        for name, value in attributes.items():
+            setattr(self, name, value)
 
 
 def normal(shape, dtype, mean=0.0, std=1.0, seed=0):
