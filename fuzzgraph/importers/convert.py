@@ -1,4 +1,4 @@
-"""A recorded FX graph becomes a program: calls become operators of the grammar, what it does not know verbatim Python."""
+"""A recorded FX graph becomes a program: its calls operators of the grammar, or verbatim Python where that has none."""
 
 from __future__ import annotations
 
@@ -136,11 +136,11 @@ class _Conversion:
             return self._add(node, "getitem", args, kwargs, found, None)
         for candidate in self.owner.targets.candidates(node):
             for own_args, own_kwargs in forms(candidate.rule, node, args, kwargs):
-                found = self._accepted(candidate.rule.op, own_args, own_kwargs)
-                if found is not None and agree(node.type, found, self.exact):
+                accepted = self._accepted(candidate.rule.op, own_args, own_kwargs)
+                if accepted is not None and agree(node.type, accepted, self.exact):
                     fits = candidate.rule.spellings_for(types_in(own_args), types_in(own_kwargs))
                     spelling = candidate.spelling if candidate.spelling in fits else None
-                    return self._add(node, candidate.rule.op, own_args, own_kwargs, found, spelling)
+                    return self._add(node, candidate.rule.op, own_args, own_kwargs, accepted, spelling)
         return None
 
     def _accepted(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Type | None:

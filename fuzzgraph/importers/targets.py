@@ -95,7 +95,7 @@ def function_of(target: str) -> Any:
 
 
 def dunder(node: RecordedNode) -> str | None:
-    """The special method that a call of Python's syntax comes down to: `__add__` for operator.add and Tensor.__add__."""
+    """The special method that a call comes down to: `__add__` for operator.add and Tensor.__add__."""
     if node.method:
         return node.target if re.fullmatch(r"__\w+__", node.target) else None
     if not node.target.startswith(_OPERATOR):
@@ -118,7 +118,7 @@ def _special(name: str) -> Any:
     return method
 
 
-# What Python's data model lets a class define for its operators; reflected ones are called for a plain left operand only.
+# What Python's data model lets a class define for its operators; reflected ones are for a plain left operand only.
 for _name in (
     "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift neg pos invert abs eq ne lt le gt ge getitem "
     "setitem iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift"
@@ -176,8 +176,9 @@ _IN_PLACE = "inplace"
 def signatures(node: RecordedNode) -> Iterator[list[Parameter]]:
     """The signatures that a recorded call may have: the function's own, then those of the dispatcher's overloads."""
     function = None if node.method else function_of(node.target)
-    if node.target.startswith(_ATEN) and hasattr(function, "_schema"):
-        yield _of_schema(function._schema)
+    schema = getattr(function, "_schema", None)
+    if node.target.startswith(_ATEN) and schema is not None:
+        yield _of_schema(schema)
         return
     if inspect.isfunction(function):
         yield [

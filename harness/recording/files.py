@@ -21,10 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from . import hook
-
-
-class NothingThere(Exception):
-    """The file is not what it should be; the text says why."""
+from .nothing import NothingThere, first_line
 
 
 def main(argv: list[str]) -> int:
@@ -44,10 +41,6 @@ def main(argv: list[str]) -> int:
         print(" ".join(str(error).split()), file=sys.stderr)
         return 2
     return 0
-
-
-def first_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no message'}"
 
 
 # --- exported programs

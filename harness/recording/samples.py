@@ -16,7 +16,7 @@ from . import hook
 
 def record(spool: hook.Spool, pattern: str, count: int) -> None:
     """Up to `count` samples of each operator whose name matches. Samples that fail by themselves are told on stderr."""
-    from .files import NothingThere, first_line
+    from .nothing import NothingThere, first_line
 
     try:
         from torch.testing._internal.common_methods_invocations import op_db

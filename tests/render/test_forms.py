@@ -162,7 +162,8 @@ def test_classes_stand_at_module_level() -> None:
 
 def test_in_place_writes_reach_a_function_elsewhere() -> None:
     parts = source_of(Region("local_module", "t", "d")).split("\n\n\n")
-    assert "        global count\n        count = 3\n" in parts[1] and "    c = Region()(a, b)\n    return b, c" in parts[2]
+    assert "        global count\n        count = 3\n" in parts[1]
+    assert "    c = Region()(a, b)\n    return b, c" in parts[2]
 
 
 def test_a_region_that_binds_a_captured_name_cannot_move() -> None:

@@ -29,13 +29,17 @@ TAKES_COMMAND = True
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s [-h] [-o FOLDER] [--op-db [PATTERN]] [--samples N] [--json] [FILE ...] [-- COMMAND ...]"
     parser.add_argument("files", nargs="*", metavar="FILE", type=Path,
-                        help="exported program (.pt2), or repro.py or minifier_launcher.py of torch's minifier")  # fmt: skip
+                        help="exported program (.pt2), or repro.py or minifier_launcher.py of torch's minifier")
     parser.add_argument("-o", "--output", type=Path, default=Path("imported"), metavar="FOLDER",
-                        help="where to write the programs, one file each (default: imported)")  # fmt: skip
+                        help="where to write the programs, one file each (default: imported)")
     parser.add_argument("--op-db", nargs="?", const="*", metavar="PATTERN",
-                        help="samples of the operators in torch's op_db with such a name, as add or 'nn.*' (default: all)")  # fmt: skip
+                        help="samples of the operators in torch's op_db of such a name, add or 'nn.*' (default: all)")
     parser.add_argument("--samples", type=int, default=1, metavar="N", help="of each operator of op_db (default: 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object a graph")
+
+
+def _of_file(file: Path) -> Callable[[Recording], None]:
+    return lambda recording: recording.run_file(file)
 
 
 @dataclass
@@ -63,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     with InferClient(timeout=PATIENCE) as infer:
         importer = _Importer(args, Converter(load_rules(), infer))
         for file in args.files:
-            importer.take(file.stem, lambda recording, file=file: recording.run_file(file))
+            importer.take(file.stem, _of_file(file))
         if args.op_db is not None:
             importer.take("op_db", lambda recording: recording.run_samples(args.op_db, args.samples))
         if args.command:
@@ -97,7 +101,7 @@ class _Importer:
             return graphs
 
     def command(self, command: list[str]) -> int:
-        """The exit status of the import of what a user's command compiles. Raises UsageError where it compiles nothing."""
+        """The exit status of the import of what a user's command compiles. Raises UsageError where that is nothing."""
         from fuzzgraph.errors import UsageError
 
         said = " ".join(command)
