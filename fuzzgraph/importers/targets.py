@@ -119,10 +119,7 @@ def _special(name: str) -> Any:
 
 
 # What Python's data model lets a class define for its operators; reflected ones are for a plain left operand only.
-for _name in (
-    "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift neg pos invert abs eq ne lt le gt ge getitem "
-    "setitem iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift"
-).split():
+for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift", "neg", "pos", "invert", "abs", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor", "ilshift", "irshift"]:
     setattr(Probe, f"__{_name}__", _special(f"__{_name}__"))
 
 
@@ -247,7 +244,7 @@ def _default(rule: Rule, parameter: Parameter, value: Any) -> bool:
     if parameter.name == _IN_PLACE:
         return value is _in_place(rule.op)
     default = parameter.default
-    if default is None and any(value is plain for plain in (torch.strided, False)) or value == torch.device("cpu"):
+    if (default is None and any(value is plain for plain in (torch.strided, False))) or value == torch.device("cpu"):
         return True  # where and how a tensor lies when nothing is said
     if isinstance(value, list | tuple) and isinstance(default, list | tuple):
         return list(value) == list(default)

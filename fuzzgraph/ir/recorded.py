@@ -39,7 +39,7 @@ class RecordedNode:
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
     type: Type = AnyType()  # noqa: RUF009 - frozen
-    mode: Mode = Mode()  # noqa: RUF009 - frozen
+    mode: Mode = Mode()
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Recorded:
     inputs: tuple[InputSpec, ...] = ()
     nodes: tuple[RecordedNode, ...] = ()
     result: Any = None
-    mode: Mode = Mode()  # noqa: RUF009 - frozen
+    mode: Mode = Mode()
     refused: str | None = None
 
 
