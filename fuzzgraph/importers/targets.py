@@ -119,7 +119,11 @@ def _special(name: str) -> Any:
 
 
 # What Python's data model lets a class define for its operators; reflected ones are for a plain left operand only.
-for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift", "neg", "pos", "invert", "abs", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor", "ilshift", "irshift"]:
+for _name in (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
+    "neg", "pos", "invert", "abs", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "iadd", "isub", "imul",
+    "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor", "ilshift", "irshift",
+):  # fmt: skip
     setattr(Probe, f"__{_name}__", _special(f"__{_name}__"))
 
 
