@@ -135,7 +135,13 @@ class Attribution:
 
     def unexplained(self) -> list[Found]:
         """Findings that show neither with one fault alone nor with none."""
-        return [f for f in self.found if self._open(f)]
+        asked = {NONE, *(fault.name for fault in self.faults)}
+        return [f for f in self.found if self._open(f) and asked <= self.replays[f.id].keys()]
+
+    def left(self) -> list[Found]:
+        """Findings that are still to be replayed."""
+        done = {f.id for f in self.unexplained()}
+        return [f for f in self.found if self._open(f) and f.id not in done]
 
     def _replay(self, bench: Bench, fault: str, found: Sequence[Found], jobs: int, keep: bool = False) -> None:
         """Run the programs with one fault or with NONE, those left out that were already. `keep` the processes."""

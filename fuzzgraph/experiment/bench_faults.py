@@ -136,6 +136,7 @@ class FaultBench:
                 "faults": [f.name for f in watched.faults], "cpu": round(watched.seen.cpu, 1),
                 "programs": watched.seen.programs, "findings": kept, "own": [f.id for f in replays.own()],
                 "unexplained": [f.id for f in replays.unexplained()],
+                "left": [f.id for f in replays.left()],
             })  # fmt: skip
         return {
             "seed": self.seed, "cpu_minutes": self.cpu_minutes, "jobs": self.jobs, "torch": installed_torch(),
@@ -172,10 +173,11 @@ def text(bench: FaultBench) -> str:
             part = f"{share['found']} of {share['faults']} found ({share['found'] / share['faults']:.0%})"
             lines.append(f"difficulty {name}: {part}, wanted {share['wanted']:.0%}; {share['reached']} reached")
     for number, (watched, replays) in enumerate(zip(bench.watched, bench.attributions), 1):
-        own, open_ = len(replays.own()), len(replays.unexplained())
+        own, open_, left = len(replays.own()), len(replays.unexplained()), len(replays.left())
         lines.append(
             f"group {number}: {watched.seen.programs} programs in {watched.seen.cpu:.0f} CPU s, {len(replays.found)} "
             f"findings, {own} of them torch's own, {open_} that no fault alone explains"
+            + (f", {left} still to be replayed" if left else "")
         )
     lines += [f"left out: {s.name}: {s.reason}" for s in bench.skipped]
     return "\n".join([*lines, *(f"not readable: {line}" for line in bench.wrong)])

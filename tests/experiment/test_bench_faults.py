@@ -216,8 +216,9 @@ def some_none() -> Found:
 
 def test_replays_stop_when_asked(tmp_path: Path) -> None:
     bench = FakeBench({})
-    Attribution(tmp_path, faults([1]), found(CRASH), lambda: True).run(bench, 1)  # type: ignore[arg-type]
-    assert bench.ran == []
+    made = Attribution(tmp_path, faults([1]), found(CRASH), lambda: True)
+    made.run(bench, 1)  # type: ignore[arg-type]
+    assert bench.ran == [] and made.unexplained() == [] and len(made.left()) == 1
 
 
 def test_what_a_watcher_sees(tmp_path: Path) -> None:
