@@ -106,7 +106,11 @@ class Edit:
 
     def is_open(self, f: FunctionBuilder) -> bool:
         """Whether parameters can be added: only the script calls the function."""
-        names = callable_names(self.b, f.name)
+        return self.is_alone(f.name)
+
+    def is_alone(self, name: str) -> bool:
+        """Whether no function reads, and no closure holds, that function or a closure of it."""
+        names = callable_names(self.b, name)
         readers = (n for g in self.functions() for n in g.nodes if n.op == "get_attr")
         return not any(str(n.target) in names for n in readers) and not _mentioned(names, self.b)
 

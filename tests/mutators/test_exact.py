@@ -3,7 +3,7 @@
 from random import Random
 
 from fuzzgraph.generate import Generator
-from fuzzgraph.ir.program import Program
+from fuzzgraph.ir.program import Program, Ref
 from fuzzgraph.ir.text import format
 from fuzzgraph.mutators import Tools, load
 from fuzzgraph.mutators.insert_chain import LENGTHS
@@ -183,3 +183,34 @@ def test_insert_chain_hangs_together():
             todo = [m for n in todo for m in n.all_input_nodes if m.op == "call_function" and m not in chain]
             chain |= set(todo)
         assert len([n for n in chain if n.name not in ("a", "b")]) >= min(LENGTHS)
+
+
+def test_make_module():
+    text = """input x: f32[4]
+    const w: f32[4]
+    const k: f32[4] grad
+    def f(x) {
+      a = mul(x, w)
+      b = add(a, k)
+      return b
+    }
+    call f(x)"""
+    found = results("make_module", text)
+    captures = (("w", Ref("w")), ("k", Ref("k")))
+    assert {(c.kind, c.args, c.bindings) for p in found for c in p.closures} == {
+        ("module", (), captures), ("module", ("eval",), captures), ("closure", (), captures),
+    }  # fmt: skip
+    for made in found:
+        assert made.calls[0].function == made.closures[0].name
+        f = made.functions[0]
+        assert f.captures == ("w", "k") and not any(n.op == "get_attr" for n in f.graph.nodes)
+
+
+def test_make_module_without_constants():
+    assert {c.kind for p in results("make_module", PLAIN) for c in p.closures} == {"module"}
+
+
+def test_make_module_not_of_what_others_call():
+    text = PLAIN + "\ndef g(y: f32[4]) {\n b = call(f, y)\n return b\n}\ncall g(x)"
+    found = results("make_module", text)
+    assert found and {c.function for p in found for c in p.closures} == {"g"}
