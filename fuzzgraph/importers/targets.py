@@ -147,6 +147,14 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 def forms(rule: Rule, node: RecordedNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Arguments]:
     """The ways in which the arguments of a recorded call may be the rule's: as they stand, with numbers gathered in a
     tuple (`x.view(2, 3)`), by the parameters' names as Python or the dispatcher know them."""
+    seen: list[Arguments] = []
+    for form in _forms(rule, node, args, kwargs):
+        if form not in seen:
+            seen.append(form)
+            yield form
+
+
+def _forms(rule: Rule, node: RecordedNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Arguments]:
     yield args, kwargs
     rest = args[1:]
     if rest and all(isinstance(a, int) for a in rest):

@@ -228,5 +228,3 @@ def where(module: fx.GraphModule) -> str:
             file, line, function = lines[0]
             return f"{os.path.basename(file)}:{line} in {function}"
     return ""
-
-
