@@ -21,7 +21,7 @@ from tests.cli.test_cli import Cli, cli, fuzzgraph, refused
 __all__ = ["cli"]
 
 SCRIPT = """
-import sys, torch
+import sys, torch; torch.manual_seed(0)
 @torch.compile(mode="max-autotune")
 def f(x, y):
     with torch.no_grad():
