@@ -125,8 +125,8 @@ class Attribution:
         while known != (known := self._firsts()) and not self._stopped():
             for fault in self.faults:
                 self._first(bench, jobs, fault)
-        for fault in (*(fault.name for fault in self.faults), NONE):
-            self._replay(bench, fault, self.found if complete else self._open(), jobs)
+        for name in (*(fault.name for fault in self.faults), NONE):
+            self._replay(bench, name, self.found if complete else self._open(), jobs)
         bench.release(())
 
     def _open(self) -> list[Found]:

@@ -24,8 +24,9 @@ from .planted import Fault, Skipped
 
 DESCRIPTION = (
     "Plant the faults of a folder, in groups of mixed difficulty, and run a campaign on each group: seeds as shipped, "
-    "default options, no hint. Then replay what each campaign found (all programs of a finding, before they are taken for one bug) with each fault of its group alone and with none, "
-    "and say which faults were found. The CPU minutes are divided among the campaigns; replays are not in them. Exit "
+    "default options, no hint. Then replay what each campaign found (all programs of a finding, since two faults may "
+    "look like one bug) with each fault of its group alone and with none, and say which faults were found. The CPU "
+    "minutes are divided among the campaigns; replays are not in them. Exit "
     "status 1 when fewer than 80 % of the faults of difficulty 1-3 or 40 % of 4-5 were found, or when it was stopped."
 )
 # Difficulties that are counted together, and the share of each that should be found.
@@ -129,8 +130,8 @@ class FaultBench:
         groups = []
         for watched, replays in zip(self.watched, self.attributions):
             kept = [
-                {"id": f.id, "finding": f.finding, "cpu": f.cpu, "title": f.title, "faults": attribution.causes(replays.replays[f.id]),
-                 "replays": replays.replays[f.id]}
+                {"id": f.id, "finding": f.finding, "cpu": f.cpu, "title": f.title,
+                 "faults": attribution.causes(replays.replays[f.id]), "replays": replays.replays[f.id]}
                 for f in replays.found
             ]  # fmt: skip
             groups.append({

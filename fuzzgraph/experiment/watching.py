@@ -26,8 +26,8 @@ POLL = 2.0
 
 @dataclass
 class Seen:
-    """CPU seconds of the campaign: in all, until a fault was `reached`, until each program of a finding (finding's id ->
-    content hash) was there. `done`: its time is spent."""
+    """CPU seconds of the campaign: in all, until a fault was `reached`, until each program of a finding was there
+    (`findings`: its id -> content hash). `done`: its time is spent."""
 
     cpu: float = 0.0
     programs: int = 0
