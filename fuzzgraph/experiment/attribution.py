@@ -9,9 +9,12 @@ from pathlib import Path
 
 from fuzzgraph.campaign.replay import Bench
 from fuzzgraph.corpus import tree
+from fuzzgraph.corpus.store import Store
 from fuzzgraph.errors import FuzzgraphError
 from fuzzgraph.execution.protocol import Failure, Outcome
+from fuzzgraph.ir.hash import content_hash
 from fuzzgraph.ir.program import Program
+from fuzzgraph.ir.wire import unpack
 from fuzzgraph.triage import record
 from fuzzgraph.triage.matching import Shows
 from fuzzgraph.triage.signature import core, signature
@@ -34,32 +37,52 @@ Replays = dict[str, str]
 
 @dataclass(frozen=True)
 class Found:
-    """A finding of a campaign with faults: its program and the failure that it is about. `cpu`: when it was found."""
+    """A program of a finding, of which there may be several: what the campaign takes for one bug may be two faults.
+
+    `failure` is what the finding is about, `cpu` when the program was there. `first`: the finding's own program.
+    """
 
     id: str
+    finding: str
     title: str
-    oracle: str
     cpu: float
     failure: Failure = field(repr=False)
     program: Program = field(repr=False)
     target: str = "inductor"
+    first: bool = True
 
 
-def findings(campaign: Path, times: Mapping[str, float]) -> tuple[list[Found], list[str]]:
-    """Those of a campaign that `times` knows, in the order of time; and what is wrong with others."""
-    found, wrong = [], []
-    for id, cpu in sorted(times.items(), key=lambda item: (item[1], item[0])):
+def findings(campaign: Path, times: Mapping[str, Mapping[str, float]]) -> tuple[list[Found], list[str]]:
+    """The programs of a campaign's findings that `times` knows (finding -> content hash -> CPU seconds), in the order
+    of time; and what is wrong with others."""
+    found: list[Found] = []
+    wrong: list[str] = []
+    blobs = _blobs(campaign, {program for programs in times.values() for program in programs})
+    for id, programs in times.items():
         try:
             finding = record.load(campaign / tree.FINDINGS / id)
             # As it was found: triage may have made it smaller, with other faults at work.
-            program = finding.program(original=True)
+            original = finding.program(original=True)
+            own = content_hash(original)
+            named = [f for f in finding.failures if signature(f, original).text == finding.data["signature"]]
+            failure = (named or [finding.failure])[0]
+            for hash, cpu in programs.items():
+                program = original if hash == own else unpack(blobs[hash])
+                key = id if hash == own else f"{id}/{hash[:12]}"
+                found.append(Found(key, id, finding.data["title"], cpu, failure, program, finding.target, hash == own))
         except FuzzgraphError as error:
             wrong.append(str(error))
-            continue
-        named = [f for f in finding.failures if signature(f, program).text == finding.data["signature"]]
-        failure = (named or [finding.failure])[0]
-        found.append(Found(id, finding.data["title"], failure.oracle, cpu, failure, program, finding.target))
-    return found, wrong
+    return sorted(found, key=lambda f: (f.cpu, f.id)), wrong
+
+
+def _blobs(campaign: Path, hashes: set[str]) -> dict[str, bytes]:
+    if not hashes:
+        return {}
+    store = Store(campaign, readonly=True)
+    try:
+        return {p.hash: p.blob for p in store.programs(blobs=True) if p.hash in hashes and p.blob is not None}
+    finally:
+        store.close()
 
 
 def shows(outcome: Outcome, failure: Failure) -> str:
@@ -96,20 +119,21 @@ class Attribution:
 
     def run(self, bench: Bench, jobs: int, complete: bool = False) -> None:
         """Replay, in the order of time, until each fault has a finding and each finding a cause; with `complete`, all
-        findings with all faults. What is still open after that has neither."""
+        programs with all faults. What is still open after that has neither."""
         known: dict[str, str] | None = None
         # A finding that one fault shows in another way may turn out to be another fault's: then the first one has none.
         while known != (known := self._firsts()) and not self._stopped():
             for fault in self.faults:
                 self._first(bench, jobs, fault)
-        for fault in self.faults:
-            self._replay(bench, fault.name, [f for f in self.found if complete or self._open(f)], jobs)
-        self._replay(bench, NONE, [f for f in self.found if complete or self._open(f)], jobs)
+        for name in (*(fault.name for fault in self.faults), NONE):
+            self._replay(bench, name, self.found if complete else self._open(), jobs)
         bench.release(())
 
-    def _open(self, finding: Found) -> bool:
-        replays = self.replays[finding.id]
-        return not causes(replays) and replays.get(NONE) != SAME
+    def _open(self) -> list[Found]:
+        """The first programs of findings without a cause that are not torch's own."""
+        known = {f.finding for f in self.found if causes(self.replays[f.id])}
+        known |= {f.finding for f in self.own()}
+        return [f for f in self.found if f.first and f.finding not in known]
 
     def _firsts(self) -> dict[str, str]:
         first = {fault.name: self.first(fault.name) for fault in self.faults}
@@ -131,17 +155,17 @@ class Attribution:
 
     def own(self) -> list[Found]:
         """Findings that show without any fault: torch's own."""
-        return [f for f in self.found if self.replays[f.id].get(NONE) == SAME]
+        return [f for f in self.found if f.first and self.replays[f.id].get(NONE) == SAME]
 
     def unexplained(self) -> list[Found]:
         """Findings that show neither with one fault alone nor with none."""
         asked = {NONE, *(fault.name for fault in self.faults)}
-        return [f for f in self.found if self._open(f) and asked <= self.replays[f.id].keys()]
+        return [f for f in self._open() if asked <= self.replays[f.id].keys()]
 
     def left(self) -> list[Found]:
         """Findings that are still to be replayed."""
         done = {f.id for f in self.unexplained()}
-        return [f for f in self.found if self._open(f) and f.id not in done]
+        return [f for f in self._open() if f.id not in done]
 
     def _replay(self, bench: Bench, fault: str, found: Sequence[Found], jobs: int, keep: bool = False) -> None:
         """Run the programs with one fault or with NONE, those left out that were already. `keep` the processes."""
@@ -151,7 +175,7 @@ class Attribution:
             if self._stopped():
                 break
             self._say(f"{self.directory.name}: {fault or 'no fault'}: {number * CHUNK * jobs} of {len(left)} replays")
-            asked = [bench.job(f.id, f.program, {"target": f.target}, [f.oracle]) for f in chunk]
+            asked = [bench.job(f.id, f.program, {"target": f.target}, [f.failure.oracle]) for f in chunk]
             for finding, outcome in zip(chunk, bench.executor(preload).run(asked), strict=True):
                 self.replays[finding.id][fault] = shows(outcome, finding.failure)
             tree.write_whole(self.directory / FILE, json.dumps(self.replays, indent=1) + "\n")

@@ -24,8 +24,9 @@ from .planted import Fault, Skipped
 
 DESCRIPTION = (
     "Plant the faults of a folder, in groups of mixed difficulty, and run a campaign on each group: seeds as shipped, "
-    "default options, no hint. Then replay what each campaign found with each fault of its group alone and with none, "
-    "and say which faults were found. The CPU minutes are divided among the campaigns; replays are not in them. Exit "
+    "default options, no hint. Then replay what each campaign found (all programs of a finding, since two faults may "
+    "look like one bug) with each fault of its group alone and with none, and say which faults were found. The CPU "
+    "minutes are divided among the campaigns; replays are not in them. Exit "
     "status 1 when fewer than 80 % of the faults of difficulty 1-3 or 40 % of 4-5 were found, or when it was stopped."
 )
 # Difficulties that are counted together, and the share of each that should be found.
@@ -118,8 +119,8 @@ class FaultBench:
                     # Programs that die leave no trace of what they ran.
                     before = first.cpu if reached is None else min(reached, first.cpu)
                     row = Row(
-                        *(fault.name, fault.difficulty, fault.kind, number, before), first.cpu, first.id, first.title,
-                        first.oracle, row.watched,
+                        *(fault.name, fault.difficulty, fault.kind, number, before), first.cpu, first.finding,
+                        first.title, first.failure.oracle, row.watched,
                     )  # fmt: skip
                 made.append(row)
         return sorted(made, key=lambda r: (r.difficulty or 9, r.fault))
@@ -129,8 +130,9 @@ class FaultBench:
         groups = []
         for watched, replays in zip(self.watched, self.attributions):
             kept = [
-                {"id": f.id, "cpu": f.cpu, "title": f.title, "faults": attribution.causes(replays.replays[f.id]),
-                 "replays": replays.replays[f.id]} for f in replays.found
+                {"id": f.id, "finding": f.finding, "cpu": f.cpu, "title": f.title,
+                 "faults": attribution.causes(replays.replays[f.id]), "replays": replays.replays[f.id]}
+                for f in replays.found
             ]  # fmt: skip
             groups.append({
                 "faults": [f.name for f in watched.faults], "cpu": round(watched.seen.cpu, 1),
@@ -175,8 +177,8 @@ def text(bench: FaultBench) -> str:
     for number, (watched, replays) in enumerate(zip(bench.watched, bench.attributions), 1):
         own, open_, left = len(replays.own()), len(replays.unexplained()), len(replays.left())
         lines.append(
-            f"group {number}: {watched.seen.programs} programs in {watched.seen.cpu:.0f} CPU s, {len(replays.found)} "
-            f"findings, {own} of them torch's own, {open_} that no fault alone explains"
+            f"group {number}: {watched.seen.programs} programs in {watched.seen.cpu:.0f} CPU s, "
+            f"{len(watched.seen.findings)} findings, {own} of them torch's own, {open_} that no fault alone explains"
             + (f", {left} still to be replayed" if left else "")
         )
     lines += [f"left out: {s.name}: {s.reason}" for s in bench.skipped]

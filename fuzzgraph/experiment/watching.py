@@ -26,14 +26,18 @@ POLL = 2.0
 
 @dataclass
 class Seen:
-    """CPU seconds of the campaign: in all, until a fault was `reached`, until a finding (by id) was there. `done`:
-    its time is spent."""
+    """CPU seconds of the campaign: in all, until a fault was `reached`, until each program of a finding was there
+    (`findings`: its id -> content hash). `done`: its time is spent."""
 
     cpu: float = 0.0
     programs: int = 0
     done: bool = False
     reached: dict[str, float] = field(default_factory=dict)
-    findings: dict[str, float] = field(default_factory=dict)
+    findings: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    @property
+    def known(self) -> int:
+        return len(self.reached) + sum(map(len, self.findings.values()))
 
     def save(self, directory: Path) -> None:
         write_whole(directory / FILE, json.dumps(asdict(self), indent=1) + "\n")
@@ -103,10 +107,11 @@ class Watched:
 
     def _take(self, store: Store) -> None:
         progress = store.state("progress") or {}
-        before = len(self.seen.findings) + len(self.seen.reached)
+        before = self.seen.known
         self.seen.cpu, self.seen.programs = progress.get("cpu", 0.0), store.count("programs")
         for finding in store.findings():
-            self.seen.findings.setdefault(finding.id, self.seen.cpu)
+            for program in finding.hashes:
+                self.seen.findings.setdefault(finding.id, {}).setdefault(program, self.seen.cpu)
         left = [f for f in self.faults if f.lines and f.name not in self.seen.reached]
         if left and store.count("features") != self._features:
             fresh = [key.rpartition(":") for number, space, key in store.features()
@@ -116,5 +121,5 @@ class Watched:
                 if fault.reached(lines):
                     self.seen.reached[fault.name] = self.seen.cpu
             self._features = store.count("features")
-        if len(self.seen.findings) + len(self.seen.reached) > before:
+        if self.seen.known > before:
             self.seen.save(self.directory)

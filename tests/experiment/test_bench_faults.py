@@ -179,7 +179,7 @@ class FakeBench:
 
 
 def found(*failures: Failure) -> list[Found]:
-    return [Found(f"x{n}", "t", f.oracle, 10.0 * n, f, program()) for n, f in enumerate(failures)]
+    return [Found(f"x{n}", f"x{n}", "t", 10.0 * n, f, program()) for n, f in enumerate(failures)]
 
 
 def test_each_finding_is_given_to_its_fault(tmp_path: Path) -> None:
@@ -214,6 +214,15 @@ def some_none() -> Found:
     raise AssertionError("no finding")
 
 
+def test_two_faults_that_the_campaign_takes_for_one(tmp_path: Path) -> None:
+    bench = FakeBench({("x", "f0"): (CRASH,), ("x/1", "f1"): (CRASH,)})
+    some = [Found("x", "x", "t", 1.0, CRASH, program()), Found("x/1", "x", "t", 8.0, CRASH, program(), first=False)]
+    made = Attribution(tmp_path, faults([1, 2, 5]), some, lambda: False)
+    made.run(bench, 1)  # type: ignore[arg-type]
+    assert [getattr(made.first(f), "cpu", None) for f in ("f0", "f1", "f2")] == [1.0, 8.0, None]
+    assert made.own() == made.unexplained() == made.left() == []
+
+
 def test_replays_stop_when_asked(tmp_path: Path) -> None:
     bench = FakeBench({})
     made = Attribution(tmp_path, faults([1]), found(CRASH), lambda: True)
@@ -236,11 +245,11 @@ def test_what_a_watcher_sees(tmp_path: Path) -> None:
             store.put_state("progress", {"cpu": cpu})
             store.put_features(features)
             for id in findings:
-                store.put_finding(FindingRecord(id, "crash", f"s{id}", "t", 1, (), 0.0))
+                store.put_finding(FindingRecord(id, "crash", f"s{id}", "t", 1, (f"h{id}",), 0.0))
         watched.look()
     store.close()
-    assert watched.seen.reached == {"f0": 9.0} and watched.seen.findings == {"a": 9.0, "b": 30.0}
-    assert watching.load(tmp_path / "1").findings == {"a": 9.0, "b": 30.0}
+    assert watched.seen.reached == {"f0": 9.0} and watched.seen.findings == {"a": {"ha": 9.0}, "b": {"hb": 30.0}}
+    assert watching.load(tmp_path / "1").findings == watched.seen.findings
 
 
 def test_a_campaign_that_does_not_run_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,7 +369,7 @@ def test_from_campaigns_to_the_table(
         "faults": 1, "reached": 1, "found": 1, "wanted": 0.4, "enough": True,
     }  # fmt: skip
     (group,) = result["groups"]
-    assert sorted(name for f in group["findings"] for name in f["faults"]) == ["high", "low"]
+    assert {name for f in group["findings"] for name in f["faults"]} == {"high", "low"}
     assert group["own"] == group["unexplained"] == []
 
     assert bench_faults.main([*command, "--json"]) == 1
