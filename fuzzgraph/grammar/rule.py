@@ -91,11 +91,12 @@ class Rule:
         Operands that share storage are told by equal `TensorType.alias`: give a root value its own name there, or
         two roots count as distinct.
         """
-        for known_args, known_kwargs in stand_ins(args, kwargs):
+        calls = stand_ins(args, kwargs)
+        for known_args, known_kwargs in calls:
             found = matching.match(self, known_args, known_kwargs)
             if isinstance(found, str):
                 return found
-        return self._unsized_written(args, kwargs)
+        return self._unsized_written(args, kwargs) if len(calls) > 1 else None
 
     def _unsized_written(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
         """Memory of a tensor whose strides are not known is not written."""

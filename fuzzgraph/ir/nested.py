@@ -29,8 +29,8 @@ def functions_in(structure: Any) -> list[str]:
 
 def called_by_operators(nodes: Iterable[fx.Node]) -> set[str]:
     """Names of the functions that operators among the nodes call; those that the program itself calls are not meant."""
-    return {name for n in nodes if n.op == "call_function" and op_of(n) not in BUILTINS
-            for name in functions_in((n.args, dict(n.kwargs)))}  # fmt: skip
+    return {str(o.target) for n in nodes if n.op == "call_function" and op_of(n) not in BUILTINS
+            for o in n.all_input_nodes if isinstance(type_of(o), FunctionType)}  # fmt: skip
 
 
 def code_of(functions: Mapping[str, FunctionBuilder], name: str) -> bytes:

@@ -55,8 +55,27 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+class _Tensor:
+    """What the types of tensors have in common, however much of the sizes they know."""
+
+    dtype: str
+    shape: tuple[int | None, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def info(self) -> DTypeInfo:
+        return DTYPES[self.dtype]
+
+    @property
+    def torch_dtype(self) -> torch.dtype:
+        return DTYPES[self.dtype].torch_dtype
+
+
 @dataclass(frozen=True)
-class TensorType:
+class TensorType(_Tensor):
     """A strided tensor.
 
     `alias` names the root value (an input, a constant or the node that allocated it) whose storage this one
@@ -72,20 +91,8 @@ class TensorType:
     alias: str | None = None
 
     @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    @property
     def numel(self) -> int:
         return math.prod(self.shape)
-
-    @property
-    def info(self) -> DTypeInfo:
-        return DTYPES[self.dtype]
-
-    @property
-    def torch_dtype(self) -> torch.dtype:
-        return DTYPES[self.dtype].torch_dtype
 
     @property
     def is_contiguous(self) -> bool:
@@ -126,7 +133,7 @@ def tensor(dtype: str, shape: tuple[int, ...], stride: tuple[int, ...] | None = 
 
 
 @dataclass(frozen=True)
-class UnsizedType:
+class UnsizedType(_Tensor):
     """A tensor some of whose sizes depend on data: those are None in `shape`. Strides are not known either."""
 
     dtype: str
@@ -134,18 +141,6 @@ class UnsizedType:
     device: str = "cpu"
     requires_grad: bool = False
     alias: str | None = None
-
-    @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    @property
-    def info(self) -> DTypeInfo:
-        return DTYPES[self.dtype]
-
-    @property
-    def torch_dtype(self) -> torch.dtype:
-        return DTYPES[self.dtype].torch_dtype
 
     def with_(self, **changes: object) -> UnsizedType:
         return replace(self, **changes)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from ..ir.types import TensorType, Type, tensor
 from ..ir.typing import Check, argument_type, callable_names, find_spec, operands
 from ..ir.values import Values, default_kind
 from ..ir.verify import refused
-from ..mutators._edit import Edit, references
+from ..mutators._edit import Edit, names_in_script
 from ..mutators.tools import Tools
 from . import Change
 
@@ -71,11 +71,11 @@ class Reduction(Edit):
         for f in self.functions():
             left = _without_gone(f.result)
             f.returns(None if left is GONE else left)
-        self._drop_unreached()
+        self.drop_unreached()
         for f in self.functions():
             f.prune()
             self._drop_unused(f)
-        self._drop_unreached()
+        self.drop_unreached()
         self.drop_inputs()
         self._give_domains()
         for f in self.functions():
@@ -144,20 +144,10 @@ class Reduction(Edit):
         """Inputs, constants and states that nothing refers to; an input whose view is needed stays."""
         super().drop_inputs()
         for _ in range(2):  # a view first, then its base
-            named = {s.view_of for s in (*self.b.inputs, *self.b.constants)} | set(_names(self.b)) | self.reads()
+            named = {s.view_of for s in (*self.b.inputs, *self.b.constants)} | self.reads()
+            named |= set(names_in_script(self.b))
             self.b.inputs = [s for s in self.b.inputs if s.name in named]
             self.b.states = [s for s in self.b.states if s.name in named]
-
-    def _drop_unreached(self) -> None:
-        """Functions and closures that nothing calls."""
-        while True:
-            named = {c.function for c in self.b.calls} | set(_names(self.b)) | self.reads()
-            closures = [c for c in self.b.closures if c.name in named]
-            named |= {c.function for c in closures}
-            functions = {n: f for n, f in self.b.functions.items() if n in named}
-            if len(closures) == len(self.b.closures) and len(functions) == len(self.b.functions):
-                return
-            self.b.closures, self.b.functions = closures, functions
 
     def _give_domains(self) -> None:
         """Values in their domain for inputs that this reduction made."""
@@ -274,7 +264,3 @@ def _without_gone(structure: Any) -> Any:
         kept = [w for v in structure if (w := _without_gone(v)) is not GONE]
         return (tuple(kept) if isinstance(structure, tuple) else kept) if kept or not structure else GONE
     return structure
-
-
-def _names(b: Builder) -> list[str]:
-    return list(references([[c.args for c in b.calls], [(c.bindings, c.args) for c in b.closures]]))

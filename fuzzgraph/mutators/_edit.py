@@ -20,7 +20,6 @@ from ..grammar.wants import ShapeWant, Want
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.builtins import OPAQUE
 from ..ir.hash import content_hash
-from ..ir.nested import called_by_operators
 from ..ir.program import Call, InputSpec, Program, Ref, type_of
 from ..ir.retype import retype
 from ..ir.types import AnyType, TensorType, Type
@@ -66,7 +65,6 @@ class Edit:
         self.adapters = tools.generator.adapters
         self.doubtful = self.problems(self.b) if program.size else set()
         self._hazardous = hazard(tools.book, self.adapters, self.b) is not None
-        self._operands = called_by_operators(n for f in self.b.functions.values() for n in f.body)
         self._unused = {n.name for f in self.b.functions.values() for n in f.placeholders if not is_used(f, n)}
 
     # --- choosing
@@ -112,7 +110,7 @@ class Edit:
         """Whether no function reads, and no closure holds, that function or a closure of it."""
         names = callable_names(self.b, name)
         readers = (n for g in self.functions() for n in g.nodes if n.op == "get_attr")
-        return not any(str(n.target) in names for n in readers) and not _mentioned(names, self.b)
+        return not any(str(n.target) in names for n in readers) and not names.intersection(names_in_script(self.b))
 
     # --- changing
 
@@ -155,7 +153,7 @@ class Edit:
             f.prune()
             self._drop_unused(f)
             drop_misfits(self.tools.book, self.b, f, self.tools.generator.forms)
-        self._drop_functions()
+        self.drop_unreached()
         self.b.stale = True
         set_needs(self.tools.book, self.b)
         program = self.b.build()
@@ -240,17 +238,18 @@ class Edit:
                     self.b.calls[i] = replace(call, args=call.args[:position] + call.args[position + 1 :])
         self.drop_inputs()
 
-    def _drop_functions(self) -> None:
-        """Remove functions that an operator called before the change and that nothing names any more."""
+    def drop_unreached(self) -> None:
+        """Remove functions and closures that nothing names any more."""
         while True:
-            named = {str(n.target) for f in self.functions() for n in f.nodes if n.op == "get_attr" and n.users}
-            named |= {c.function for c in self.b.calls} | {c.function for c in self.b.closures}
-            gone = self._operands - named
-            gone &= self.b.functions.keys()
+            named = {c.function for c in self.b.calls} | set(names_in_script(self.b)) | self.reads()
+            closures = [c for c in self.b.closures if c.name in named]
+            named |= {c.function for c in closures}
+            gone = {c.name for c in self.b.closures} | self.b.functions.keys()
+            gone -= named
             if not gone:
                 return
-            for name in gone:
-                del self.b.functions[name]
+            self.b.closures = closures
+            self.b.functions = {n: f for n, f in self.b.functions.items() if n in named}
             for f in self.functions():
                 for node in [n for n in f.nodes if n.op == "get_attr" and str(n.target) in gone]:
                     f.erase(node)
@@ -261,8 +260,7 @@ class Edit:
 
     def drop_inputs(self) -> None:
         """Remove inputs and constants that nothing refers to any more."""
-        mentioned = {s.view_of for s in self.b.inputs} | set(references([c.args for c in self.b.calls]))
-        mentioned |= set(references([(c.bindings, c.args) for c in self.b.closures]))
+        mentioned = {s.view_of for s in self.b.inputs} | set(names_in_script(self.b))
         old = {s.name for s in self.program.inputs}
         used = set(references([c.args for c in self.program.calls]))
         self.b.inputs = [s for s in self.b.inputs if s.name in mentioned or (s.name in old and s.name not in used)]
@@ -349,8 +347,9 @@ def is_used(f: FunctionBuilder, node: fx.Node) -> bool:
     return bool(node.users) or node in operands(f.result)
 
 
-def _mentioned(names: set[str], b: Builder) -> bool:
-    return bool(names & set(references([[c.args for c in b.calls], [(c.bindings, c.args) for c in b.closures]])))
+def names_in_script(b: Builder) -> list[str]:
+    """What the arguments of calls and of closures refer to."""
+    return list(references([[c.args for c in b.calls], [(c.bindings, c.args) for c in b.closures]]))
 
 
 def _dtype(node: fx.Node) -> str:

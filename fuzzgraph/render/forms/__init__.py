@@ -10,11 +10,13 @@ from __future__ import annotations
 import functools
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol
+
+import torch
 
 from ...errors import FuzzgraphError, ProgramError
 from ...ir.types import TensorType, Type
@@ -182,14 +184,25 @@ class Choice:
     """A form with one argument, a key of `CHOICES`; a form file derives its class from it."""
 
     weight = 1.0
-    CHOICES: Mapping[str, Any] = {}
+    CHOICES: Mapping[Any, Any] = {}
 
     def problem(self, args: tuple[Any, ...]) -> str | None:
-        fine = len(args) == 1 and isinstance(args[0], str) and args[0] in self.CHOICES
-        return None if fine else f"takes one of {', '.join(self.CHOICES)}"
+        fine = len(args) == 1 and isinstance(args[0], Hashable) and args[0] in self.CHOICES
+        return None if fine else f"takes one of {', '.join(map(str, self.CHOICES))}"
 
     def sample(self, rng: Random) -> tuple[Any, ...]:
         return (rng.choice(list(self.CHOICES)),)
+
+
+class Autocasting(Choice):
+    """A form with one argument, the dtype of an autocast, or None for one that is off; a form file derives its class
+    from it."""
+
+    CHOICES: Mapping[Any, Any] = {
+        torch.bfloat16: "dtype=torch.bfloat16",
+        torch.float16: "dtype=torch.float16",
+        None: "enabled=False",
+    }
 
 
 class Form(Protocol):

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from random import Random
-from typing import Any
-
-import torch
-
-from fuzzgraph.render.forms import Block, form, indented
+from fuzzgraph.render.forms import Autocasting, Block, form, indented
 
 
 @form
-class Autocast:
+class Autocast(Autocasting):
     name = "autocast"
-    weight = 1.0
-
-    def problem(self, args: tuple[Any, ...]) -> str | None:
-        if len(args) == 1 and (args[0] is None or isinstance(args[0], torch.dtype)):
-            return None
-        return "takes one argument, a dtype or None"
-
-    def sample(self, rng: Random) -> tuple[Any, ...]:
-        return (rng.choice([torch.bfloat16, torch.bfloat16, torch.float16, None]),)
 
     def write(self, block: Block) -> list[str]:
-        how = "enabled=False" if block.args[0] is None else f"dtype={block.args[0]}"
-        return [f'with torch.autocast("cpu", {how}):', *indented(block.lines)]
+        return [f'with torch.autocast("cpu", {self.CHOICES[block.args[0]]}):', *indented(block.lines)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzzgraph.render.forms import Block, Choice, Facts, form, indented
+from fuzzgraph.render.forms import Block, Choice, Facts, form
 
 
 @form
@@ -16,6 +16,6 @@ class Checkpoint(Choice):
     def write(self, block: Block) -> list[str]:
         name, params = block.fresh("inner"), ", ".join(block.params)
         lines = ["from torch.utils.checkpoint import checkpoint"]
-        lines += [f"def {name}({params}):", *indented(block.body())]
+        lines += block.inner(name, params)
         given = ", ".join([name, *block.params, f"use_reentrant=False{self.CHOICES[block.args[0]]}"])
         return [*lines, block.bind(f"checkpoint({given})")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzzgraph.render.forms import Block, Plain, form, indented
+from fuzzgraph.render.forms import Block, Plain, form
 
 
 @form
@@ -12,4 +12,4 @@ class Comprehension(Plain):
     def write(self, block: Block) -> list[str]:
         name, each = block.fresh("inner"), block.fresh("each")
         call = f"[{name}() for {each} in range(3) if {each} == 1]"
-        return [f"def {name}():", *indented(block.body()), block.bind(f"{call}[0]")]
+        return [*block.inner(name), block.bind(f"{call}[0]")]

@@ -14,4 +14,4 @@ class Decorator(Plain):
         decorator = [f"def {wrap}(function):", *indented([
             f"def {inside}(*args, **kwargs):", *indented(["return function(*args, **kwargs)"]), f"return {inside}",
         ])]  # fmt: skip
-        return [*decorator, f"@{wrap}", f"def {name}():", *indented(block.body()), block.bind(f"{name}()")]
+        return [*decorator, f"@{wrap}", *block.inner(name), block.bind(f"{name}()")]

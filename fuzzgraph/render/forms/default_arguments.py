@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzzgraph.render.forms import Block, Plain, form, indented
+from fuzzgraph.render.forms import Block, Plain, form
 
 
 @form
@@ -11,4 +11,4 @@ class DefaultArguments(Plain):
 
     def write(self, block: Block) -> list[str]:
         name, params = block.fresh("inner"), ", ".join(f"{p}={p}" for p in block.params)
-        return [f"def {name}({params}):", *indented(block.body()), block.bind(f"{name}()")]
+        return [*block.inner(name, params), block.bind(f"{name}()")]

@@ -12,4 +12,4 @@ class EarlyReturn(Plain):
     def write(self, block: Block) -> list[str]:
         name, flag = block.fresh("inner"), block.fresh("flag")
         early = [f"if not {flag}:", *indented(["return None"])]
-        return [f"def {name}({flag}):", *indented(block.body(first=early)), block.bind(f"{name}(1)")]
+        return [*block.inner(name, flag, early), block.bind(f"{name}(1)")]

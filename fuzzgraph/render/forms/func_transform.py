@@ -29,7 +29,7 @@ class FuncTransform(Choice):
         if not x or not block.results:
             return list(block.lines)
         name, loss, rest = block.fresh("inner"), block.fresh("loss"), block.fresh("rest")
-        lines = [f"def {name}({x}):", *indented(block.body())]
+        lines = block.inner(name, x)
         template = self.CHOICES[block.args[0]]
         if "{s}" in template:
             body = [block.bind(f"{name}({x})"), f"return {block.results[0]}.sum(), {block.group}"]

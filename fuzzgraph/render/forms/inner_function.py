@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzzgraph.render.forms import Block, Plain, form, indented
+from fuzzgraph.render.forms import Block, Plain, form
 
 
 @form
@@ -11,4 +11,4 @@ class InnerFunction(Plain):
 
     def write(self, block: Block) -> list[str]:
         name = block.fresh("inner")
-        return [f"def {name}():", *indented(block.body()), block.bind(f"{name}()")]
+        return [*block.inner(name), block.bind(f"{name}()")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzzgraph.render.forms import Block, Plain, form, indented
+from fuzzgraph.render.forms import Block, Plain, form
 
 
 @form
@@ -13,4 +13,4 @@ class KeywordArguments(Plain):
         name, params = block.fresh("inner"), block.params
         head = ", ".join(["*", *params] if params else [])
         given = ", ".join(f"{p}={p}" for p in reversed(params))
-        return [f"def {name}({head}):", *indented(block.body()), block.bind(f"{name}({given})")]
+        return [*block.inner(name, head), block.bind(f"{name}({given})")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzzgraph.render.forms import Block, Plain, form, indented
+from fuzzgraph.render.forms import Block, Plain, form
 
 
 @form
@@ -11,5 +11,5 @@ class LambdaCall(Plain):
 
     def write(self, block: Block) -> list[str]:
         name, call = block.fresh("inner"), block.fresh("call")
-        inner = [f"def {name}():", *indented(block.body()), f"{call} = lambda g, n=1: g() if n else None"]
+        inner = [*block.inner(name), f"{call} = lambda g, n=1: g() if n else None"]
         return [*inner, block.bind(f"{call}({name})")]

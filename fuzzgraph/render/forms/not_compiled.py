@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzzgraph.render.forms import Block, Plain, form, indented
+from fuzzgraph.render.forms import Block, Plain, form
 
 
 @form
@@ -12,4 +12,4 @@ class NotCompiled(Plain):
 
     def write(self, block: Block) -> list[str]:
         name = block.fresh("inner")
-        return ["@torch.compiler.disable", f"def {name}():", *indented(block.body()), block.bind(f"{name}()")]
+        return ["@torch.compiler.disable", *block.inner(name), block.bind(f"{name}()")]

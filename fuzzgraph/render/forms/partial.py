@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzzgraph.render.forms import Block, Plain, form, indented
+from fuzzgraph.render.forms import Block, Plain, form
 
 
 @form
@@ -11,6 +11,6 @@ class Partial(Plain):
 
     def write(self, block: Block) -> list[str]:
         name, made, params = block.fresh("inner"), block.fresh("bound"), block.params
-        body = [f"def {name}({', '.join(params)}):", *indented(block.body()), "from functools import partial"]
+        body = [*block.inner(name, ", ".join(params)), "from functools import partial"]
         given = ", ".join([name, *params[:1]])
         return [*body, f"{made} = partial({given})", block.bind(f"{made}({', '.join(f'{p}={p}' for p in params[1:])})")]

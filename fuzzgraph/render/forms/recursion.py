@@ -12,4 +12,4 @@ class Recursion(Plain):
     def write(self, block: Block) -> list[str]:
         name, depth = block.fresh("inner"), block.fresh("depth")
         again = [f"if {depth} > 0:", *indented([f"return {name}({depth} - 1)"])]
-        return [f"def {name}({depth}):", *indented(block.body(first=again)), block.bind(f"{name}(2)")]
+        return [*block.inner(name, depth, again), block.bind(f"{name}(2)")]

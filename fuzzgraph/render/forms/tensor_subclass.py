@@ -27,5 +27,5 @@ class TensorSubclass(Choice):
         block.define([f"class {kind}(torch.Tensor):", *indented(self.CHOICES[block.args[0]])])
         tensors = [n for n, _ in block.tensors if n in block.params]
         given = ", ".join(f"{n}.as_subclass({kind})" for n in tensors)
-        lines = [f"def {name}({', '.join(tensors)}):", *indented(block.body()), block.bind(f"{name}({given})")]
+        lines = [*block.inner(name, ", ".join(tensors)), block.bind(f"{name}({given})")]
         return [*lines, *(f"{r} = {r}.as_subclass(torch.Tensor)" for r in block.results)]

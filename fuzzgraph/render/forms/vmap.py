@@ -3,7 +3,7 @@ the batch is."""
 
 from __future__ import annotations
 
-from fuzzgraph.render.forms import Block, Choice, Facts, form, indented
+from fuzzgraph.render.forms import Block, Choice, Facts, form
 
 
 @form
@@ -23,5 +23,5 @@ class Vmap(Choice):
             return list(block.lines)
         name = block.fresh("inner")
         batch = self.CHOICES[block.args[0]].format(x=block.first)
-        lines = [f"def {name}({block.first}):", *indented(block.body()), block.bind(f"torch.vmap({name})({batch})")]
+        lines = [*block.inner(name, block.first), block.bind(f"torch.vmap({name})({batch})")]
         return [*lines, *(f"{r} = {r}[0]" for r in block.results)]
