@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from ..errors import FuzzgraphError
 from ..ir.builtins import resolve
 from ..ir.infer import Inferred
-from ..ir.types import SequenceType, TensorType
+from ..ir.types import SequenceType, TensorType, UnsizedType
 from ..ir.values import Values
 from ..rng import Streams
 from . import matching
@@ -212,16 +212,16 @@ def alias_operand(rule: Rule, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
 
 
 def _fake_against_eager(fake: Inferred, eager: Inferred) -> Iterator[tuple[str, str]]:
-    ours, real = tensors_in(fake.type), tensors_in(eager.type)
+    ours, real = list(_any_tensors(fake.type)), tensors_in(eager.type)
     if len(ours) != len(real):
         yield "shape", f"FakeTensor gives {len(ours)} results, eager {len(real)}"
         return
     for a, b in zip(ours, real, strict=True):
         if a.dtype != b.dtype:
             yield "dtype", f"FakeTensor gives {a.dtype}, eager {b.dtype}"
-        if a.shape != b.shape:
+        if a.rank != b.rank or any(n not in (None, m) for n, m in zip(a.shape, b.shape, strict=True)):
             yield "shape", "FakeTensor gives another shape than eager"
-        elif strides_that_matter(a) != strides_that_matter(b):
+        elif isinstance(a, TensorType) and strides_that_matter(a) != strides_that_matter(b):
             yield "stride", "FakeTensor gives other strides than eager"
     # An empty tensor shares nothing that a program could see.
     full = [i for i, t in enumerate(real) if t.numel]
@@ -235,11 +235,17 @@ def strides_that_matter(found: TensorType) -> tuple[int, ...]:
 
 
 def tensors_in(found: Any) -> list[TensorType]:
-    """The tensors of a type, in order."""
-    if isinstance(found, TensorType):
-        return [found]
+    """The tensors of known sizes in a type, in order."""
+    return [t for t in _any_tensors(found) if isinstance(t, TensorType)]
+
+
+def _any_tensors(found: Any) -> Iterator[TensorType | UnsizedType]:
+    if isinstance(found, TensorType | UnsizedType):
+        yield found
+        return
     items = found.items if isinstance(found, SequenceType) else found if isinstance(found, (tuple, list)) else ()
-    return [t for item in items for t in tensors_in(item)]
+    for item in items:
+        yield from _any_tensors(item)
 
 
 def describe(draft: Draft) -> str:

@@ -8,6 +8,7 @@ from fuzzgraph.grammar import RuleBook
 from fuzzgraph.grammar.check import check_report, check_rules, report_lines
 from fuzzgraph.grammar.loader import load_text
 from fuzzgraph.ir.infer import Inferred
+from fuzzgraph.ir.types import UnsizedType
 from fuzzgraph.ir.values import Values
 
 
@@ -30,6 +31,8 @@ class Scripted:
         if "error" in change:
             return Inferred(None, change["error"])
         operand = args[0]
+        if "unsized" in change:
+            return Inferred(UnsizedType(*change["unsized"]), None, (None,))
         return Inferred(operand.with_(**change), None, (None,))
 
 
@@ -57,6 +60,23 @@ def test_each_aspect_is_reported() -> None:
     assert aspects({"eager": {"shape": (0,)}}) == ["shape"]
     assert aspects({"fake": {"stride": (99,)}}) == ["stride"]
     assert aspects({}, "  alias input\n") == ["alias"]
+
+
+def test_a_result_of_unknown_sizes_is_held_against_what_is_known_of_it() -> None:
+    """Such results once counted as missing, so that each of their operators disagreed."""
+    text = """op nonzero(input)
+  input : tensor f32 [3]
+"""
+    rules = RuleBook({r.op: r for r in load_text(text, Path("t.rules"))})
+
+    def found(dtype: str, *shape: int | None) -> list[str]:
+        infer = Scripted(fake={"unsized": (dtype, shape)}, eager={"dtype": "i64", "shape": (7, 1), "stride": (1, 1)})
+        return [d.aspect for d in check_rules(rules, infer, samples=1)]
+
+    assert found("i64", None, 1) == []
+    assert found("i64", None, 2) == ["shape"]
+    assert found("i64", None) == ["shape"]
+    assert found("i32", None, 1) == ["dtype"]
 
 
 def test_what_the_rule_explains_is_no_disagreement() -> None:
