@@ -25,10 +25,12 @@ from .pool import ProgramSource
 from .profile import Profile, pick
 from .regions import draw_region
 from .script import draw_calls, draw_result, first_call
+from .surroundings import surround
 
 # Rules that are tried for one node before the program stays as long as it is.
 RULE_TRIES = 12
 PROGRAM_TRIES = 50
+SURROUND_TRIES = 4
 ITEMS = 4
 _Families = list[tuple[list[tuple[Rule, float]], float]]
 # Of the rules of a program with a theme.
@@ -90,12 +92,23 @@ class Generator:
         # A second call meets what the first one wrote, so that what was in range may no longer be.
         if rng.random() < (self.profile.number_calls if numbers else self.profile.calls) and not self._doubts(b):
             draw_calls(b, f, first_call(f), self.fits, rng, sizes=numbers)
+        if rng.random() < self.profile.surroundings:
+            self._surround(b, f, rng)
         set_needs(self.book, b)
         try:
             program = b.build()
         except Rejected:
             return None
         return program if hazard(self.book, self.adapters, b) is None else None
+
+    def _surround(self, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+        """Put Python around the operators, if one of a few changes that are tried finds a place."""
+        for _ in range(SURROUND_TRIES):
+            try:
+                surround(self.book, Numbers(self.book, self.adapters, b, f), b, f, rng)
+            except Rejected:
+                continue
+            return
 
     def _numbers(
         self, b: Builder, f: FunctionBuilder, source: ProgramSource, rng: Random, wanted: bool, unsized: bool

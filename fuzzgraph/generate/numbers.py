@@ -15,9 +15,9 @@ from ..grammar.model import AttributeSpec
 from ..grammar.rule import Rule, RuleBook
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.program import type_of
-from ..ir.types import DTYPES, ScalarType, TensorType, UnsizedType
+from ..ir.types import DTYPES, ScalarType, TensorType, UnsizedType, scalar
 from .adapt import Adapters
-from .domains import Knowledge
+from .domains import Doubt, Knowledge
 from .terms import Number, Term, Terms, load_table
 
 # Kinds of attributes in which a number may stand that is no literal.
@@ -27,7 +27,7 @@ TRIES = 6
 # How often a number that may be any is one of data, and how often a value is chosen by a condition.
 OF_DATA = 0.5
 CHOSEN = 0.3
-OTHERS = (-1, 0, 1, 2, 3, 5)
+OTHERS: dict[type, tuple[int | float, ...]] = {int: (-1, 0, 1, 2, 3, 5), float: (0.0, 1.0, -1.0, 0.5, 3.0, 1e-3)}
 # The remainder of an integer of data by this is small, whatever the data.
 SMALL = (2, 3, 5)
 
@@ -77,12 +77,15 @@ class Numbers:
         elif free and rng.random() < OF_DATA:
             new = self._of_data(terms, node, type(value))
         elif rng.random() < CHOSEN:
-            other: Number = rng.choice([n for n in OTHERS if n != value])
+            other: Number = rng.choice([n for n in OTHERS[int] if n != value])
             new = _write(terms, terms.chosen(value, type(value)(other)))
         elif free:
             new = _write(terms, terms.any(floating=isinstance(value, float)))
         else:
             new = _write(terms, terms.equal_to(value))
+        self._set(node, path, new)
+
+    def _set(self, node: fx.Node, path: Path, new: Any) -> None:
         args, kwargs = _put((tuple(node.args), dict(node.kwargs)), path, new)
         before = type_of(node)
         self.f.set_call(node, str(node.meta["op"]), args, kwargs, node.meta.get("spelling"))
@@ -96,6 +99,39 @@ class Numbers:
         if not alike or entry["op"] not in self.book.rules:
             raise Rejected("no tensor of that shape")
         return terms.add(entry["op"], (terms.rng.choice(alike),))
+
+    def argument(self, rng: Random) -> tuple[str, int | float, list[int | float]]:
+        """A literal of some call becomes a new parameter: its name, the literal, and others that a further call may
+        pass for it.
+
+        Raises Rejected where no literal can. The script's calls are the caller's to change.
+        """
+        found = [(n, p, v, free) for n in self.f.body for p, v, free in self._literals(n) if type(v) in OTHERS]
+        for node, path, value, free in rng.sample(found, min(len(found), TRIES)):
+            name = self.b.fresh_name("n")
+
+            def change(node: fx.Node = node, path: Path = path, name: str = name, value: Any = value) -> None:
+                self._set(node, path, self.f.add_placeholder(name, scalar(value)))
+
+            others = [n for n in OTHERS[type(value)] if free and n != value and self._takes(node, path, n)]
+            if self._attempt(change):
+                return name, value, others
+        raise Rejected("no literal can be an argument")
+
+    def _takes(self, node: fx.Node, path: Path, value: int | float) -> bool:
+        """Whether a further call may have this number at a place, where it has another one now: it gives the same type,
+        and none of its operands is out of range then, even if the first call wrote inputs."""
+        old = node.args, node.kwargs
+        args, kwargs = _put((tuple(node.args), dict(node.kwargs)), path, value)
+        try:
+            if self.f.typed(str(node.meta["op"]), args, kwargs) != type_of(node):
+                return False
+        except Rejected:
+            return False
+        node.args, node.kwargs = args, kwargs
+        fine = not self.doubts()
+        node.args, node.kwargs = old
+        return fine
 
     # --- numbers of data
 
@@ -201,15 +237,18 @@ class Numbers:
 
     # --- attempts
 
+    def doubts(self) -> list[Doubt]:
+        """The operands of the function that may be out of range."""
+        return Knowledge(self.book, self.adapters, self.b, self.f).doubts()
+
     def _attempt(self, change: Any) -> bool:
         """Whether a change came through; else the function is as it was."""
         nodes = set(self.f.nodes)
         calls = {n: (n.args, n.kwargs, type_of(n)) for n in self.f.body}
-        know = Knowledge(self.book, self.adapters, self.b, self.f)
-        doubts = len(know.doubts())
+        doubts = len(self.doubts())
         try:
             change()
-            if len(know.doubts()) > doubts:
+            if len(self.doubts()) > doubts:
                 raise Rejected("elements may be out of range")
         except Rejected:
             for node, (args, kwargs, kind) in calls.items():

@@ -25,7 +25,7 @@ class Profile:
 
     # Operators drawn from rules; adapters (casts, views, clamps) come on top.
     operators: tuple[tuple[int, float], ...] = (
-        (1, 14), (2, 24), (3, 24), (4, 16), (5, 9), (6, 6), (8, 4), (12, 2), (16, 1),
+        (1, 18), (2, 30), (3, 24), (4, 14), (5, 7), (6, 4), (8, 2), (16, 1),
     )  # fmt: skip
     # How often a program has a theme: one dtype that most of its operands have, with operators that take it. Code
     # generation errs where two operators meet in a narrow dtype, and independent draws hardly ever let them.
@@ -68,7 +68,7 @@ class Profile:
     # How often an intermediate, or an input, is returned along with the leaves.
     extra_output: float = 0.15
     # How often a program calls its function more than once.
-    calls: float = 0.12
+    calls: float = 0.15
     # How often literals are said by Python numbers, made of sizes or read from tensors, and how many operators such a
     # program has; how often one that takes a number is added then, and a condition on sizes is asserted; how often it
     # calls again.
@@ -80,7 +80,9 @@ class Profile:
     # How often a value has a size that depends on data.
     unsized: float = 0.02
     # How often a run of nodes is written with a Python form.
-    form: float = 0.25
+    form: float = 0.3
+    # How often Python is put around the operators: state, helper functions, closures, modules, arguments.
+    surroundings: float = 0.2
     # How often run options are drawn; else they are the defaults (with or without backward).
     options: float = 0.4
     grad: float = 0.33

@@ -17,6 +17,9 @@ from ..render.forms import Facts, Form, fits
 from .domains import written_nodes
 from .profile import pick
 
+# Runs of nodes among which one is looked for that a form fits around.
+RUNS = 5
+
 
 def draw_region(
     book: RuleBook, b: Builder, f: FunctionBuilder, forms: Mapping[str, Form], rng: Random
@@ -28,15 +31,26 @@ def draw_region(
     free = [i for i in range(len(body)) if i not in inside]
     if not free:
         return None
+    runs = [_run(free, rng) for _ in range(RUNS)]
+    facts = [facts_of(book, b, f, body[first : last + 1]) for first, last in runs]
+    left = list(forms.values())
+    while left:
+        # The form first: few runs suit some forms, so that those would hardly ever be chosen for a run.
+        form = pick([(form, form.weight) for form in left], rng)
+        fitting = [run for run, known in zip(runs, facts, strict=True) if fits(form, known)]
+        if fitting:
+            first, last = rng.choice(fitting)
+            return Region(form.name, body[first].name, body[last].name, form.sample(rng))
+        left.remove(form)
+    return None
+
+
+def _run(free: list[int], rng: Random) -> tuple[int, int]:
+    """First and last of a few positions that follow each other."""
     first = last = rng.choice(free)
     for _ in range(rng.choice((0, 1, 1, 2, 3))):
         last += last + 1 in free
-    facts = facts_of(book, b, f, body[first : last + 1])
-    table = [(form, form.weight) for form in forms.values() if fits(form, facts)]
-    if not table:
-        return None
-    form = pick(table, rng)
-    return Region(form.name, body[first].name, body[last].name, form.sample(rng))
+    return first, last
 
 
 def drop_misfits(book: RuleBook, b: Builder, f: FunctionBuilder, forms: Mapping[str, Form]) -> None:

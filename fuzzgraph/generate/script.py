@@ -71,7 +71,7 @@ def first_call(f: FunctionBuilder) -> Call:
 RESIZINGS = (("everywhere", 4.0), ("multiples", 2.0), ("one", 2.0), ("equal", 1.0), ("edge", 1.5))
 SIZE_TRIES = 3
 
-KINDS = ("same", "context", "sizes", "sizes", "values", "fresh")
+KINDS = ("same", "context", "context", "sizes", "sizes", "values", "fresh")
 
 
 def draw_calls(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch.fx as fx
 
 from .builder import Builder
 from .builtins import BUILTINS, OPAQUE
 from .function import FunctionBuilder
 from .nested import functions_in
-from .program import op_of, type_of
+from .program import op_of, root_of, type_of
 from .types import AnyType, TensorType, Type
 from .typing import Rejected, bind_parameters, callable_names
 
@@ -44,11 +46,13 @@ class _Pass:
         for node, found in zip(params, bound or [], strict=bound is not None):
             # What results of other calls are is declared.
             node.meta["type"] = type_of(node) if isinstance(found, AnyType) else found
+        held: dict[Any, Type] = {}
         for node in function.nodes:
             if node.op == "get_attr":
                 node.meta["type"] = self.builder.outer_type(str(node.target))
             elif node.op == "call_function":
                 self.call(function, node)
+                _follow_state(node, held)
 
     def call(self, function: FunctionBuilder, node: fx.Node) -> None:
         op = op_of(node)
@@ -77,6 +81,31 @@ class _Pass:
                 if not _alike(type_of(param), found):
                     param.meta["type"] = found
             self.function(callee)
+
+
+# Where in a state these put a value or find one: by the first of the arguments behind the state, or at the end.
+_PUT = {"state.append": False, "state.setitem": True, "state.setattr": True, "state.assign": False}
+_FOUND = {"state.pop", "state.getitem", "state.getattr", "state.read"}
+
+
+def _follow_state(node: fx.Node, held: dict[Any, Type]) -> None:
+    """What is read from state has the type of what the function last put there; where it put nothing, it stays as
+    declared. `held` is by state and key."""
+    op = op_of(node)
+    if not node.args or op not in _PUT.keys() | _FOUND:
+        return
+    state, *key = node.args
+    if op in _PUT:
+        value = node.args[-1]
+        if isinstance(value, fx.Node):
+            kind = type_of(value)
+            held[state, str(key[0]) if _PUT[op] else "-1"] = (
+                kind.with_(alias=root_of(value)) if isinstance(kind, TensorType) else kind
+            )
+    else:
+        found = held.get((state, str(key[0]) if key else "-1"))
+        if isinstance(found, TensorType) and isinstance(type_of(node), TensorType):
+            node.meta["type"] = found
 
 
 def _alike(old: Type, new: Type) -> bool:

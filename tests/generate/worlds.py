@@ -12,7 +12,7 @@ from fuzzgraph.ir.builtins import resolve
 from fuzzgraph.ir.infer import Inferred
 from fuzzgraph.ir.program import Program
 from fuzzgraph.ir.text import parse
-from fuzzgraph.ir.types import FROM_TORCH, SequenceType, TensorType, Type
+from fuzzgraph.ir.types import FROM_TORCH, ScalarType, SequenceType, TensorType, Type
 
 RULES = """
 op add, mul(input, other)
@@ -91,13 +91,16 @@ class MetaInference:
     def infer(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inferred:
         made: list[torch.Tensor] = []
 
-        def make(t: TensorType) -> torch.Tensor:
+        def make(t: TensorType | ScalarType) -> Any:
+            if isinstance(t, ScalarType):
+                return t.value
             root = torch.empty(t.extent, dtype=t.torch_dtype, device="meta")
             made.append(torch.as_strided(root, t.shape, t.stride, t.offset))
             return made[-1]
 
         try:
-            found = resolve(op)(*tree_map_only(TensorType, make, args), **tree_map_only(TensorType, make, kwargs))
+            typed = TensorType | ScalarType
+            found = resolve(op)(*tree_map_only(typed, make, args), **tree_map_only(typed, make, kwargs))
         except (RuntimeError, TypeError, IndexError) as e:
             return Inferred(None, f"{type(e).__name__}: {e}")
         grad = any(t.requires_grad for t in (*args, *kwargs.values()) if isinstance(t, TensorType))

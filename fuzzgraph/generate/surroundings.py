@@ -1,0 +1,330 @@
+"""Python around a program's operators: state, helper functions, closures, modules, gradients inside, arguments.
+
+Each change keeps what the operators compute: a value goes through a list or a helper, a literal becomes an argument.
+What it makes harder is the compiler's part: side effects, inlining, guards on closures and numbers, aliases between
+inputs. A change raises Rejected, and leaves the builder as it was, where the function has no place for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import torch.fx as fx
+from torch.fx.node import map_arg
+
+from ..grammar.rule import RuleBook
+from ..ir.builder import Builder, FunctionBuilder, Rejected
+from ..ir.program import Call, Closure, Function, Ref, State, root_of, type_of
+from ..ir.types import FunctionType, ScalarType, SequenceType, TensorType, Type, tensor
+from ..ir.typing import operands
+from .domains import written_nodes
+from .numbers import Numbers
+from .profile import pick
+from .regions import facts_of
+
+Change = Callable[[RuleBook, Numbers, Builder, FunctionBuilder, Random], None]
+
+# --- state
+
+
+def keep_in_state(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+    """A value is put into Python state; mostly what uses it gets it from there."""
+    node = rng.choice(_values(f))
+    kind, initial, write, read = rng.choice(_PLACES)
+    state = f.read(b.add_state(State(b.fresh_name("s"), kind, initial)).name)
+    place = _next(f, node)
+    op, *key = write
+    first = f.op(op, (state, *key, node), before=place)
+    if rng.random() < 0.3:
+        if kind in ("list", "dict"):
+            f.op("state.len", (state,), before=place, type=ScalarType("int"))
+        return
+    op, *key = read
+    last = f.op(op, (state, *key), before=place, type=_same(node))
+    f.replace_uses(node, last, keep=[first])
+
+
+# Kind and content of a state, how a value gets into it, and out again.
+_PLACES: tuple[tuple[str, Any, tuple[Any, ...], tuple[Any, ...]], ...] = (
+    ("list", [], ("state.append",), ("state.pop",)),
+    ("list", [], ("state.append",), ("state.getitem", -1)),
+    ("list", [1, 2], ("state.setitem", 0), ("state.getitem", 0)),
+    ("dict", {}, ("state.setitem", "k"), ("state.getitem", "k")),
+    ("dict", {"k": 0}, ("state.setitem", "k"), ("state.pop", "k")),
+    ("object", {"n": 0}, ("state.setattr", "n"), ("state.getattr", "n")),
+    ("object", {}, ("state.setattr", "n"), ("state.getattr", "n")),
+    ("global", None, ("state.assign",), ("state.read",)),
+    ("global", 1, ("state.assign",), ("state.read",)),
+)
+
+
+def keep_in_object(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+    """A value becomes the attribute of an object that the function makes."""
+    node = rng.choice(_values(f))
+    place = _next(f, node)
+    made = f.op("state.object", (), {"n": node}, before=place)
+    if rng.random() < 0.4:
+        f.op("state.setattr", (made, "m", node), before=place)
+    last = f.op("state.getattr", (made, "n"), before=place, type=_same(node))
+    f.replace_uses(node, last, keep=[n for n in made.users if n is not last] + [made])
+
+
+# --- functions
+
+
+def call_helper(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+    """A run of nodes becomes a function of its own, which is called; or a closure of it is made and called."""
+    run, reads, results = _movable(book, b, f, rng)
+    inner = [r for r in reads if isinstance(type_of(r), TensorType)]
+    bound = [r for r in inner if rng.random() < 0.5] if rng.random() < 0.4 else []
+    given = [r for r in inner if r not in bound]
+    outer = {n: b.fresh_name("a") for n in inner}
+    made = b.function(
+        b.fresh_name("h"), [(outer[n], _alone(n)) for n in given], [(outer[n], _alone(n)) for n in bound]
+    )
+    mine = {n: made.node(outer[n]) for n in inner}
+    for node in run:
+        args: Any = map_arg(node.args, mine.__getitem__)
+        kwargs: Any = map_arg(dict(node.kwargs), mine.__getitem__)
+        spelling = node.meta.get("spelling")
+        mine[node] = made.op(str(node.meta["op"]), args, kwargs, spelling=spelling, type=type_of(node))
+    returned = tuple(mine[n] for n in results)
+    made.returns(returned[0] if len(returned) == 1 else returned)
+    place = _next(f, run[-1])
+    callee = f.read(made.name)
+    if bound:
+        callee = f.op("closure", (callee, *bound), before=place)
+    value = f.op("call", (callee, *given), before=place, type=b.result_type(f.read(made.name)))
+    for i, node in enumerate(results):
+        by = value if len(results) == 1 else f.op("getitem", (value, i), before=place)
+        f.replace_uses(node, by, keep=run)
+    for node in reversed(run):
+        f.erase(node)
+
+
+def _movable(
+    book: RuleBook, b: Builder, f: FunctionBuilder, rng: Random
+) -> tuple[list[fx.Node], list[fx.Node], list[fx.Node]]:
+    """A run of nodes that may stand in another function, what it reads, and what of it is used behind it."""
+    body = f.body
+    order = {n.name: i for i, n in enumerate(body)}
+    inside = {i for r in f.regions for i in range(order[r.first], order[r.last] + 1)}
+    free = [i for i in range(len(body)) if i not in inside]
+    if not free:
+        raise Rejected("all nodes are in forms")
+    first = last = rng.choice(free)
+    for _ in range(rng.choice((0, 1, 1, 2, 4))):
+        last += last + 1 in free
+    run = body[first : last + 1]
+    facts = facts_of(book, b, f, run)
+    if not facts.functional or facts.shared or facts.rewritten or not facts.tensors:
+        raise Rejected("the nodes have effects, or share memory with others")
+    reads = list(dict.fromkeys(a for n in run for a in n.all_input_nodes if a not in run))
+    if not all(isinstance(type_of(r), TensorType) for r in reads):
+        raise Rejected("the nodes read what is no tensor")
+    users = set(run)
+    returned = {n for n in run if any(u not in users for u in n.users)} | (set(run) & set(operands(f.result)))
+    return run, reads, [n for n in run if n in returned]
+
+
+def hold(b: Builder, function: Function, kind: str, args: tuple[Any, ...]) -> str:
+    """An instance of a function that only the script calls: a module or closure with the constants that the function
+    reads, called in its place. Its name. Raises Rejected where it reads none that a closure could hold."""
+    shared = {s.view_of for s in b.constants} | {s.name for s in b.constants if s.view_of}
+    made = captured(function, {s.name for s in b.constants} - shared)
+    if kind == "closure" and not made.captures:
+        raise Rejected("nothing to capture")
+    b.functions[function.name] = FunctionBuilder(b, made)
+    name = b.fresh_name("m")
+    b.add_closure(Closure(name, function.name, tuple((c, Ref(c)) for c in made.captures), kind, args))
+    b.calls = [replace(c, function=name) if c.function == function.name else c for c in b.calls]
+    return name
+
+
+INSTANCES: tuple[tuple[str, tuple[Any, ...]], ...] = (
+    ("module", ()), ("module", ()), ("module", ("eval",)), ("closure", ()),
+)  # fmt: skip
+
+
+def hold_constants(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+    """The function becomes a module or a closure."""
+    hold(b, f.finish(), *rng.choice(INSTANCES))
+
+
+def close_over_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+    """A literal becomes what a closure captured; a second closure of the same code has another number."""
+    first = _first(b, f)
+    name, value, others = numbers.argument(rng)
+    b.functions[f.name] = FunctionBuilder(b, captured(f.finish(), {name}))
+    values = [value, *rng.sample(others, min(len(others), 1))]
+    closures = [b.add_closure(Closure(b.fresh_name("c"), f.name, ((name, v),))) for v in values]
+    b.calls = [replace(c, function=closures[0].name) if c.function == f.name else c for c in b.calls]
+    for other in closures[1:]:
+        b.add_call(replace(first, function=other.name, result=None))
+
+
+def captured(function: Function, names: set[str]) -> Function:
+    """The function with captures, of the same names, in place of the parameters and reads from outside in `names`."""
+    graph = fx.Graph()
+    moved = [n for n in function.graph.nodes if n.op in ("get_attr", "placeholder") and str(n.target) in names]
+    mine: dict[fx.Node, fx.Node] = {}
+    for node in moved:
+        mine[node] = graph.placeholder(node.name)
+        mine[node].meta["type"] = node.meta["type"]
+    for node in function.graph.nodes:
+        if node.op == "output":
+            graph.output(map_arg(node.args[0], mine.__getitem__))
+        elif node not in mine:
+            mine[node] = graph.node_copy(node, mine.__getitem__)
+    return Function(function.name, graph, (*function.captures, *(n.name for n in moved)), function.regions)
+
+
+# --- arguments
+
+
+def pass_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+    """A literal becomes an argument; where any number may stand, further calls pass others."""
+    first = _first(b, f)
+    _, value, others = numbers.argument(rng)
+    b.calls = [replace(c, args=(*c.args, value)) if c.function == f.name else c for c in b.calls]
+    for other in rng.sample(others, min(len(others), rng.choice((1, 2)))):
+        b.add_call(replace(first, args=(*first.args, other), result=None))
+
+
+def pass_twice(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+    """One input is passed for two parameters, in all calls; or, where the two are alike, in a further call only."""
+    first = _first(b, f)
+    names = [a for a in first.args if isinstance(a, Ref) and _stands_alone(b, a.name)]
+    pairs = [(x, y) for x in names for y in names if x != y and _shape(b, x) == _shape(b, y)]
+    if not pairs:
+        raise Rejected("no two inputs have the same shape")
+    kept, gone = rng.choice(pairs)
+    alike, doubts = _like(b, kept) == _like(b, gone), len(numbers.doubts())
+    if alike and not doubts and rng.random() < 0.5:
+        b.add_call(replace(first, args=_with(first.args, gone, kept), result=None))
+        return
+    calls, inputs = b.calls, b.inputs
+    b.calls = [replace(c, args=_with(c.args, gone, kept)) for c in calls]
+    b.inputs = [s for s in inputs if Ref(s.name) != gone]
+    if not alike and len(numbers.doubts()) > doubts:
+        b.calls, b.inputs = calls, inputs
+        raise Rejected("its elements may be out of range")
+
+
+def _with(args: tuple[Any, ...], gone: Ref, kept: Ref) -> tuple[Any, ...]:
+    return tuple(kept if a == gone else a for a in args)
+
+
+def _stands_alone(b: Builder, name: str) -> bool:
+    """Whether that is an input which shares its memory with no other."""
+    return not b.spec(name).view_of and not any(s.view_of == name for s in b.inputs)
+
+
+def _shape(b: Builder, ref: Ref) -> tuple[Any, ...]:
+    kind = b.spec(ref.name).type
+    return kind.dtype, kind.shape, kind.requires_grad
+
+
+def _like(b: Builder, ref: Ref) -> tuple[Any, ...]:
+    spec = b.spec(ref.name)
+    return spec.type, spec.values.kind, spec.values.params
+
+
+# --- gradients
+
+
+def differentiate(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+    """The gradient of a value with respect to an input, taken inside the function and returned too."""
+    if f.regions or any(c.contexts for c in b.calls) or any(written_nodes(book, n) for n in f.body):
+        raise Rejected("autograd may be off, or miss what a write took away")
+    sources = [n for n in f.placeholders if _carries_grad(n)]
+    pairs = [(n, x) for n in f.body if _carries_grad(n) for x in sources if _depends(n, x)]
+    if not pairs:
+        raise Rejected("nothing requires grad")
+    node, source = rng.choice(pairs)
+    if type_of(node).info.kind != "float" or "sum" not in book.rules:  # type: ignore[union-attr]
+        raise Rejected("no real value")
+    whole = f.op("sum", (node,))
+    if b.options.grad and rng.random() < 0.5:
+        b.set_options(grad=False)
+    again = (True,) if b.options.grad else ()
+    given = _alone(source)
+    kind = SequenceType("tuple", (tensor(given.dtype, given.shape).with_(requires_grad=b.options.grad),))
+    both = f.op("autograd.grad", (whole, source, *again), type=kind)
+    found = f.op("getitem", (both, 0))
+    f.returns((f.result, found))
+
+
+def _carries_grad(node: fx.Node) -> bool:
+    kind = type_of(node)
+    return isinstance(kind, TensorType) and kind.requires_grad
+
+
+def _depends(node: fx.Node, source: fx.Node) -> bool:
+    """Whether autograd surely leads from a value to an input: all of the way through tensors that carry grad, and
+    through no operator that calls functions, whose results only may."""
+    seen, todo = set(), [node]
+    while todo:
+        at = todo.pop()
+        if at is source:
+            return True
+        if at not in seen and not any(isinstance(type_of(n), FunctionType) for n in at.all_input_nodes):
+            seen.add(at)
+            todo += [n for n in at.all_input_nodes if _carries_grad(n) or isinstance(type_of(n), SequenceType)]
+    return False
+
+
+# --- all
+
+
+CHANGES: tuple[tuple[Change, float], ...] = (
+    (keep_in_state, 5.0), (keep_in_object, 1.0), (call_helper, 4.0), (hold_constants, 2.0), (close_over_number, 2.0),
+    (pass_number, 3.0), (pass_twice, 6.0), (differentiate, 3.0),
+)  # fmt: skip
+# Few programs have an input that requires grad: there, its gradient is as likely as all else.
+SCARCE = 6.0
+
+
+def surround(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+    """One of the changes, of a function that nothing but the script calls. Raises Rejected."""
+    grad = SCARCE * any(s.type.requires_grad for s in b.inputs)
+    changes = [(change, weight * grad if change is differentiate else weight) for change, weight in CHANGES]
+    pick(changes, rng)(book, numbers, b, f, rng)
+    b.stale = True
+
+
+def _first(b: Builder, f: FunctionBuilder) -> Call:
+    """The first call of a function."""
+    return next(c for c in b.calls if c.function == f.name)
+
+
+def _values(f: FunctionBuilder) -> list[fx.Node]:
+    """The tensors that a function makes, outside of its forms."""
+    order = {n.name: i for i, n in enumerate(f.body)}
+    spans = [range(order[r.first], order[r.last] + 1) for r in f.regions]
+    found = [n for n in f.body if isinstance(type_of(n), TensorType) and not any(order[n.name] in s for s in spans)]
+    if not found:
+        raise Rejected("no value outside of forms")
+    return found
+
+
+def _next(f: FunctionBuilder, node: fx.Node) -> fx.Node | None:
+    body = f.body
+    return next(iter(body[body.index(node) + 1 :]), None)
+
+
+def _same(node: fx.Node) -> Type:
+    """The type of another name for a value."""
+    kind = type_of(node)
+    assert isinstance(kind, TensorType)
+    return kind.with_(alias=root_of(node))
+
+
+def _alone(node: fx.Node) -> TensorType:
+    """The type of a value as a parameter that shares memory with no other."""
+    kind = type_of(node)
+    assert isinstance(kind, TensorType)
+    return kind.with_(alias=None)

@@ -1,0 +1,153 @@
+"""What is put around operators: each change by itself on small programs, and what it must keep."""
+
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+
+from fuzzgraph.generate import surroundings
+from fuzzgraph.generate.adapt import Adapters
+from fuzzgraph.generate.numbers import Numbers
+from fuzzgraph.harness.program import Loaded, identity, run_once
+from fuzzgraph.ir.builder import Builder, Rejected
+from fuzzgraph.ir.program import Program, op_of
+from fuzzgraph.ir.retype import retype
+from fuzzgraph.ir.text import format, parse
+from fuzzgraph.render import render
+from tests.generate.worlds import RULES, MetaInference, program, tiny_book
+
+MORE = """
+op sub(input, other, *, alpha)
+  input : tensor float [*S] broadcast
+  other : tensor float [*S] broadcast
+  alpha : number {2, -1, 0, 3, 0.5} = 1
+  result promote(input, other) [*S]
+
+op sum(input)
+  input : tensor any [*S]
+  result input []
+"""
+BOOK = tiny_book(RULES + MORE)
+INFER = MetaInference(BOOK)
+TEXT = """input x: f32[4] values normal
+input y: f32[4] values normal seed 1
+const w: f32[4] values normal seed 2
+def f(x, y) {
+  a = relu(x)
+  b = sub(a, w, alpha = 2)
+  c = add(b, y)
+  return (b, c)
+}
+call f(x, y)"""
+
+
+def changed(name: str, text: str = TEXT, seeds: int = 30) -> list[Program]:
+    """All that a change makes of a program within some seeds; what it refuses is left out."""
+    found = []
+    for seed in range(seeds):
+        b = Builder(INFER, BOOK.check, base=program(text, BOOK))
+        f = b.functions["f"]
+        try:
+            getattr(surroundings, name)(BOOK, Numbers(BOOK, Adapters(BOOK), b, f), b, f, Random(seed))
+        except Rejected:
+            continue
+        b.stale = True
+        found.append(b.build())
+    return found
+
+
+def values(made: Program) -> list[Any]:
+    run = run_once(Loaded.of(render(made, BOOK).source, {"grad": made.options.grad}), identity)
+    assert run.error is None, f"{run.error}\n{format(made)}"
+    return run.results
+
+
+def ops(made: Program) -> set[str]:
+    return {op_of(n) for n in made.nodes()}
+
+
+@pytest.mark.parametrize(
+    "name", ["keep_in_state", "keep_in_object", "call_helper", "hold_constants", "close_over_number", "pass_number"]
+)
+def test_the_first_call_gives_what_it_gave(name: str) -> None:
+    wanted = values(program(TEXT, BOOK))[0]
+    found = changed(name)
+    assert len(found) >= 5
+    for made in found:
+        for a, b in zip(wanted, values(made)[0], strict=True):
+            assert torch.equal(a, b), format(made)
+        assert format(parse(format(made))) == format(made)
+
+
+def test_each_kind_of_state_is_used() -> None:
+    found = changed("keep_in_state", seeds=80)
+    assert {s.kind for made in found for s in made.states} == {"list", "dict", "object", "global"}
+    read = {"state.pop", "state.getitem", "state.getattr", "state.read", "state.len"}
+    written = {"state.append", "state.setitem", "state.setattr", "state.assign"}
+    assert set().union(*map(ops, found)) >= read | written
+
+
+def test_what_is_read_from_state_follows_what_was_put_there() -> None:
+    text = """input x: f32[4] values normal
+state s: dict = {}
+def f(x) {
+  a = relu(x)
+  p = state.setitem(s, "k", a)
+  b: f32[4] &a = state.getitem(s, "k")
+  return b
+}
+call f(x)"""
+    b = Builder(INFER, BOOK.check, base=program(text, BOOK))
+    b.set_input("x", b.spec("x").__class__("x", b.spec("x").type.with_(dtype="i64"), b.spec("x").values))
+    retype(b)
+    assert b.functions["f"].node("b").meta["type"].dtype == "i64"
+
+
+def test_helpers_are_called_and_closures_of_them_made() -> None:
+    found = changed("call_helper", seeds=60)
+    assert all("call" in ops(made) and len(made.functions) == 2 for made in found)
+    with_captures = [made for made in found if "closure" in ops(made)]
+    assert with_captures and all(any(f.captures for f in made.functions) for made in with_captures)
+
+
+def test_a_helper_is_not_made_of_what_writes_or_shares_memory() -> None:
+    text = "input x: f32[4] values normal\ndef f(x) {\n a = Tensor.relu_(x)\n return a\n}\ncall f(x)"
+    assert changed("call_helper", text) == []
+
+
+def test_numbers_are_passed_and_captured() -> None:
+    passed = changed("pass_number")
+    assert {made.calls[0].args[-1] for made in passed} == {2}
+    assert any(len({c.args[-1] for c in made.calls}) > 1 for made in passed)
+    captured = changed("close_over_number")
+    assert all(made.functions[0].captures for made in captured)
+    assert any(len(made.closures) == 2 and len(made.calls) == 2 for made in captured)
+
+
+def test_one_input_is_passed_twice() -> None:
+    found = changed("pass_twice")
+    assert {tuple(a.name for a in made.calls[-1].args) for made in found} <= {("x", "x"), ("y", "y")}
+    assert {len(made.calls) for made in found} == {1, 2}
+    for made in found:
+        assert len(made.inputs) == len({a.name for c in made.calls for a in c.args})
+        assert values(made)[0] != []
+
+
+def test_inputs_that_share_memory_are_not_passed_twice() -> None:
+    text = TEXT.replace("input y: f32[4]", "input y: f32[4] view of x")
+    assert changed("pass_twice", text.replace("values normal seed 1", "")) == []
+
+
+def test_a_gradient_is_taken_inside() -> None:
+    text = TEXT.replace("x: f32[4]", "x: f32[4] grad")
+    for made in changed("differentiate", text + "\noption grad = True"):
+        assert "autograd.grad" in ops(made)
+        *_, found = values(made)[0]
+        assert found.shape == (4,)
+    assert changed("differentiate") == []
+
+
+def test_no_gradient_where_autograd_may_be_off() -> None:
+    text = TEXT.replace("x: f32[4]", "x: f32[4] grad") + "\noption grad = True"
+    assert changed("differentiate", text.replace("call f(x, y)", "call f(x, y) with no_grad")) == []
