@@ -55,6 +55,10 @@ def set_environment(target: Any, scratch: str) -> None:
         os.environ.pop(name, None)
 
 
+# The folders that a warm-up fills.
+LEFT = ("inductor", "triton", "frontend", "units")
+
+
 @cache
 def warm_folder() -> Path:
     """Where a zygote finds what a warm-up leaves on this machine for this torch, Python and compiler: answers of the
@@ -64,7 +68,7 @@ def warm_folder() -> Path:
     info = Path("/proc/cpuinfo")
     first = info.read_text().partition("\n\n")[0] if info.exists() else ""
     cpu = platform.machine() + "".join(x for x in first.splitlines() if x.startswith(("model name", "flags")))
-    facts = [torch_file, installed_torch(), os.stat(torch_file).st_mtime_ns, sys.version, cpu, compiler]
+    facts = [LEFT, torch_file, installed_torch(), os.stat(torch_file).st_mtime_ns, sys.version, cpu, compiler]
     if compiler:
         done = subprocess.run([compiler, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         facts.append(done.stdout)

@@ -18,6 +18,7 @@ from .failures import error_info
 from .hooks import Hooks
 from .program import Loaded, OptionError, Stop, identity, patched, run_once
 from .tools import Tools
+from .units import Kernel, Unit
 
 # With fullgraph the compiler may refuse: that is what the option asks for.
 REFUSALS = {"Unsupported", "UserError", "UncapturedHigherOrderOpError", "FailOnRecompileLimitHit", "RecompileError"}
@@ -34,7 +35,8 @@ class Context:
     versions: dict[str, str] = field(default_factory=dict)
     memory: int = 0
     reset_modules: tuple[str, ...] = ()
-    kernels: list[str] = field(default_factory=list)  # C++ that the running program would have had compiled
+    kernels: list[Kernel] = field(default_factory=list)  # C++ that the running program would have had compiled
+    unit: Unit | None = None  # kernels of the programs to come, compiled
 
 
 def execute(job: Job, enter: Callable[[str], None], context: Context) -> Outcome:
@@ -95,6 +97,8 @@ class Subject:
             stack.enter_context(patched(config))
             if self.job.tier == "cover":
                 stack.enter_context(no_compiler(self.context.hooks, self.context.kernels))
+            elif self.job.kernels and self.context.unit is not None:
+                stack.enter_context(self.context.unit.serving(self.context.hooks))
             return run_once(self.loaded.under(config), self.target.wrap(kwargs))
 
 

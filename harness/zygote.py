@@ -14,6 +14,7 @@ import shutil
 import signal
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ class Zygote:
         self.kept: set[Path] = set()
         self.held: list[Outcome] = []
         self.frontend: Any = None
+        self.units: Any = None
+        self.shares: dict[str, float] = {}  # CPU seconds of a unit, by the job that bears them
         self.cache = Path(args.scratch, "inductor")
 
     def start(self) -> dict[str, Any]:
@@ -59,7 +62,7 @@ class Zygote:
         if self.target.SPAWN:
             return self._spawning()
         prepare.import_torch(self.observe)
-        from . import child, frontend  # import torch
+        from . import child, frontend, units  # import torch
 
         self.run_child = child.run
         reason = self.target.available()
@@ -70,6 +73,8 @@ class Zygote:
         self.context = prepare.make_context(self.args.memory)
         self.frontend = frontend.FrontEnd(self.context.hooks, Path(self.args.scratch, "frontend"))
         self.frontend.prepare()
+        self.units = units.Units(self.context.hooks, Path(self.args.scratch, "units"))
+        self.units.prepare()
         prepare.warm_up(self.observe)
         prepare.share_warm(self.args.scratch)
         self.kept = set(self.cache.rglob("*"))
@@ -110,8 +115,9 @@ class Zygote:
         """Run all; after a death the rest goes on in another child. A child that dies before its first program
         starts is tried once more."""
         failed_before = False
+        self._compile(jobs)
         while jobs:
-            done = self._one_child(jobs)
+            done = self._one_child(jobs[:1] if jobs[0].kernels else jobs)
             if done == 0 and failed_before:
                 error = ErrorInfo("HarnessFault", "the child ended before the program started")
                 self._emit(Outcome(jobs[0].id, "lost", "harness", error=error))
@@ -121,8 +127,20 @@ class Zygote:
         held, self.held = self.held, []
         for outcome in self.frontend.check(held) if held else []:
             self._send({"type": "outcome", "outcome": outcome.to_data()})
+        if self.context is not None and self.context.unit is not None:
+            self.context.unit.path.unlink(missing_ok=True)
+            self.context.unit = None
         self._prune()
         self._send({"type": "batch_done", "cpu": limits.own_cpu()})
+
+    def _compile(self, jobs: list[Job]) -> None:
+        """Compile the kernels that jobs came with, together; each such job bears its part of the cost."""
+        served = [job for job in jobs if job.kernels]
+        if not served or self.units is None:
+            return
+        before = limits.children_cpu()
+        self.context.unit = self.units.build([(kinds, source) for job in served for kinds, source in job.kernels])
+        self.shares = dict.fromkeys((job.id for job in served), (limits.children_cpu() - before) / len(served))
 
     def _one_child(self, jobs: list[Job]) -> int:
         """How many of the jobs have an outcome now."""
@@ -165,6 +183,9 @@ class Zygote:
 
     def _emit(self, outcome: Outcome) -> None:
         """Send an outcome; one with kernels waits for the batch's end, when all kernels are looked at together."""
+        share = self.shares.pop(outcome.id, 0.0)
+        if share:
+            outcome = replace(outcome, cpu=outcome.cpu + share, cpu_below=outcome.cpu_below + share)
         if outcome.kernels:
             self.held.append(outcome)
             return

@@ -40,6 +40,10 @@ class Backlog:
         return self._urgent.popleft() if ready else None
 
     @property
+    def urgent(self) -> int:
+        return len(self._urgent)
+
+    @property
     def patient(self) -> int:
         return len(self._patient)
 

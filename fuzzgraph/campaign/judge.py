@@ -101,7 +101,7 @@ class Judge:
             return None
         if not new:  # what brought something new waits its turn, and is promised then
             self.spending.promise()
-        return task.then(purpose, novel=new, suspects=suspects)
+        return task.then(purpose, novel=new, suspects=suspects, kernels=() if suspects else outcome.kernels)
 
     def _compare(self, task: Task, outcome: Outcome, ids: Ids, found: list[Signature]) -> Task | None:
         # A proposal is compared at once; no promise was made for it.
@@ -114,7 +114,7 @@ class Judge:
             self._report(each, task, outcome)
         fresh = tuple(s.text for s in found if s not in known)
         purpose = after_compare(outcome.status, fresh, known=not fresh)
-        return None if purpose is None else task.then(purpose, suspects=fresh)
+        return None if purpose is None else task.then(purpose, suspects=fresh, kernels=())
 
     def _confirm(self, task: Task, outcome: Outcome, found: list[Signature]) -> None:
         self.spending.spent("confirm", outcome.cpu)

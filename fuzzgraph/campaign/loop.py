@@ -145,13 +145,18 @@ class Campaign:
             self._submit(batch)
 
     def _batch(self) -> list[Task]:
-        """What goes into one child: one waiting program alone, or several new ones that are only covered."""
+        """What is submitted together: waiting programs whose kernels are compiled together, one alone, or several new
+        ones that are only covered."""
         batch: list[Task] = []
         waiting = self.queue.pop(self._afford())
         while waiting is not None:
             batch.append(waiting)
-            # Programs that a stop cut off go as the batch that they were.
-            waiting = self.queue.pop_cut_off() if waiting.purpose == "cover" else None
+            if waiting.purpose == "cover":
+                # Programs that a stop cut off go as the batch that they were.
+                waiting = self.queue.pop_cut_off()
+            else:
+                more = waiting.kernels and len(batch) < self.config.batch and not self.queue.urgent
+                waiting = self.queue.pop(True) if more else None
         if batch:
             return batch
         size = min(self.config.batch, 1 + len(self.judge.library) // GROW)

@@ -148,6 +148,12 @@ def _proposer(
     )
 
 
+# Settings under which kernels are compiled with other flags.
+KERNEL_SETTINGS = "inductor.cpp"
+# Of the compared programs, those whose kernels torch compiles, one by one.
+OWN_PATH = 0.02
+
+
 @dataclass(frozen=True)
 class JobMaker:
     """Task -> job: the rendered source, and what the oracles plan.
@@ -171,7 +177,15 @@ class JobMaker:
             coverage="" if task.purpose == "confirm" else "novel", only=("crash",) if cover else self._oracles(task),
             variants=self.variants,
         )  # fmt: skip
+        job = replace(job, kernels=self._kernels(task))
         return replace(job, timeout=job.timeout * FURTHER) if oracles.expensive() & job.plans.keys() else job
+
+    def _kernels(self, task: Task) -> tuple[Any, ...]:
+        """The kernels that may be compiled with those of other programs: none where settings change how kernels are
+        compiled, and none of a few programs, which hold that way of compiling against torch's own."""
+        changed = any(key.startswith(KERNEL_SETTINGS) for key, _ in task.program.options.config)
+        own = int(task.hash[8:16], 16) < OWN_PATH * 2**32
+        return () if task.purpose != "compare" or changed or own else task.kernels
 
     def _oracles(self, task: Task) -> tuple[str, ...]:
         from fuzzgraph import oracles

@@ -35,6 +35,7 @@ class Task:
 
     `first` until its first outcome came. `novel`: features that were new when it was executed for cover.
     `suspects` are the signatures that earlier executions of it gave; a failure counts when it comes again.
+    `kernels` are what the cover tier saw; a program that goes on in another session is without them.
     """
 
     number: int
@@ -46,6 +47,7 @@ class Task:
     suspects: tuple[str, ...] = ()
     novel: int = 0
     blob: bytes = field(default=b"", repr=False)
+    kernels: tuple[Any, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def nodes(self) -> int:

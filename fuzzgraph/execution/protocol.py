@@ -39,6 +39,8 @@ class Job:
     `coverage`: "" off, "novel" lines that neither import nor warm-up nor an earlier program of this child has hit
     (3 % of the Python time; exact but for the baseline where the batch is 1), "full" every line (55 %).
     `expects_error`: the reference may raise, and the subject must then raise too.
+    `kernels`, for the tier compare: those that the tier cover found (argument types, C++ source). The zygote compiles
+    them with those of the other jobs of the batch; each such job has a child of its own.
     `search`, for the tiers bisect and nodes: {"limit": seconds of one trial}, and for bisect
     {"wanted": [[oracle, kind, exception type or ""], ...]}.
     """
@@ -53,6 +55,7 @@ class Job:
     coverage: str = ""
     expects_error: bool = False
     search: dict[str, Any] = field(default_factory=dict)
+    kernels: tuple[Any, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
         return {**asdict(self), "options": _plain(self.options), "plans": _plain(self.plans)}
@@ -93,8 +96,8 @@ class Outcome:
     {file: [lines]}, "counter" -> [names]. `position` counts the programs that the same child ran before.
     `missed`: the reference raised as the job expects, and it was asked whether the subject raises too.
     `notes` is what oracles have to say that is no failure.
-    `kernels` are the C++ sources of a program of the cover tier; the zygote holds them against the compiler's front
-    end and takes them out.
+    `kernels` are those of a program of the cover tier: argument types and C++ source of each. The zygote holds them
+    against the compiler's front end.
     """
 
     id: str
@@ -110,7 +113,7 @@ class Outcome:
     code: int | None = None
     position: int = 0
     cpu_below: float = 0.0
-    kernels: tuple[str, ...] = ()
+    kernels: tuple[Any, ...] = ()
     missed: bool = False
     notes: tuple[str, ...] = ()
     report: dict[str, Any] = field(default_factory=dict)
