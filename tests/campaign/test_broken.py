@@ -116,3 +116,14 @@ def test_a_chain_of_mutators_ends_there(monkeypatch):
     monkeypatch.setattr("fuzzgraph.campaign.supply.STACK", ((3, 1.0),))
     found = supply._mutated(Random(0))
     assert calls == ["break_precondition"] and found.program is BROKEN
+
+
+def test_kernels_go_with_programs_that_are_compared_as_usual() -> None:
+    maker, kernels = JobMaker(Config(), None), ((("float*",), "source"),)
+    waiting = replace(task(program()), purpose="compare", kernels=kernels)
+    assert maker(waiting).kernels == kernels
+    assert maker(replace(waiting, purpose="confirm")).kernels == ()
+    # A few hold it against torch's own way, and some settings change how kernels are compiled.
+    assert maker(replace(waiting, hash="0" * 40)).kernels == ()
+    scalar = program().with_options(config=(("inductor.cpp.simdlen", 1),))
+    assert maker(replace(waiting, program=scalar)).kernels == ()

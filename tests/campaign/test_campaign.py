@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from fuzzgraph.campaign.events import Checkpoint, Event
 from fuzzgraph.campaign.session import Session, opened
 from fuzzgraph.corpus.store import Store
 from fuzzgraph.errors import StoreError, UsageError
-from tests.campaign.fakes import FakeExecutor, parts
+from tests.campaign.fakes import FakeExecutor, behave, input_seed, parts
 
 
 def run(directory: Path, resume: bool = False, executor: Any = None, **changes: Any) -> FakeExecutor:
@@ -47,6 +48,26 @@ def test_runs_exactly_as_many_programs_as_asked(finished: Path) -> None:
     assert standing.programs == standing.valid + standing.invalid == 200
     assert standing.pending == 0
     assert standing.running is None
+
+
+def test_programs_whose_kernels_are_known_are_judged_together(tmp_path: Path) -> None:
+    """They are compiled together; what fails, or whose kernels nobody saw, goes alone."""
+
+    class Recording(FakeExecutor):
+        def submit(self, jobs: Any) -> None:
+            super().submit(jobs)
+            sizes.append([job.tier for job in jobs])
+
+    def behaves(job: Any) -> Any:
+        outcome = behave(job)
+        known = job.tier == "cover" and input_seed(job.source) % 2
+        return replace(outcome, kernels=((("float*",), "source"),)) if known else outcome
+
+    for name, kernels in (("with", behaves), ("without", behave)):
+        sizes: list[list[str]] = []
+        run(tmp_path / name, executor=Recording(kernels), programs=120)
+        assert all(len(set(tiers)) == 1 for tiers in sizes)
+        assert (max(len(tiers) for tiers in sizes if tiers[0] == "compare") > 1) == (name == "with")
 
 
 def test_status_agrees_with_the_store(finished: Path) -> None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from programs import job, source
@@ -116,6 +117,38 @@ def test_a_real_compiler_bug_is_a_failure_of_the_compiler(executor):
     cover = executor.run([job(text, tier="cover")])[0]
     assert (cover.status, cover.stage, cover.kernels) == ("failure", "cpp", ())
     assert "min_propagate_nan" in cover.failures[0].message
+
+
+def test_kernels_of_a_batch_are_compiled_together(tmp_path):
+    """Torch's own compiler is broken here, so that only what came from the unit can run."""
+    texts = [source(f"return torch.sin(x) * {i}", '"x": torch.linspace(-1, 1, 40)') for i in (2, 3)]
+    broken = tmp_path / "broken.py"
+    broken.write_text(
+        "from torch._inductor import cpp_builder\n\n\n"
+        "def apply():\n    import os\n\n    kept = cpp_builder.CppBuilder.build\n\n"
+        "    def build(self):\n        if os.path.exists(" + repr(str(tmp_path / "on")) + "):\n"
+        "            raise RuntimeError('no compiler')\n        return kept(self)\n\n"
+        "    cpp_builder.CppBuilder.build = build\n"
+    )
+    with Executor(batch=2, preload=[broken]) as together:
+        covered = together.run([job(text, tier="cover") for text in texts])
+        assert [len(o.kernels) for o in covered] == [1, 1]
+        (tmp_path / "on").touch()
+        jobs = [replace(job(text), kernels=o.kernels) for text, o in zip(texts, covered, strict=True)]
+        served = together.run(jobs)
+        assert [(o.status, o.position) for o in served] == [("ok", 0), ("ok", 0)]
+        assert served[0].cpu_below == pytest.approx(served[1].cpu_below) and served[0].cpu_below > 0
+        assert not list(together.scratch.rglob("units/*.so"))
+        alone = together.run([job(texts[0])])[0]
+        assert alone.status == "failure" and "no compiler" in alone.failures[0].message
+
+
+def test_a_death_among_compared_programs_is_that_programs_alone(executor):
+    texts = [source("return torch.cos(x)"), source("return torch.exp(x)")]
+    kernels = [o.kernels for o in executor.run([job(t, tier="cover") for t in texts])]
+    dying = texts[0].replace("return torch.cos(x)", "import os; os._exit(4)")
+    jobs = [replace(job(t), kernels=k) for t, k in zip((dying, texts[1]), kernels, strict=True)]
+    assert [o.status for o in executor.run(jobs)] == ["exit", "ok"]
 
 
 def test_a_lowering_error_is_found_in_both_tiers(executor):

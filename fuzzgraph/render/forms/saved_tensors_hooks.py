@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzzgraph.render.forms import Block, Choice, form, indented
+from fuzzgraph.render.forms import Block, Choice, Facts, form, indented
 
 
 @form
@@ -16,6 +16,10 @@ class SavedTensorsHooks(Choice):
         "view": "saved_tensors_hooks(lambda t: t, lambda t: t.view_as(t))",
         "cpu": "save_on_cpu()",
     }
+
+    def fits(self, facts: Facts) -> bool:
+        """torch.func refuses to run under such hooks."""
+        return "nested" not in facts.families
 
     def write(self, block: Block) -> list[str]:
         return [f"with torch.autograd.graph.{self.CHOICES[block.args[0]]}:", *indented(block.lines)]
