@@ -9,8 +9,8 @@ from .task import Purpose, Task
 
 # Statuses after which there is something to confirm.
 BAD = ("failure", "timeout", "signal", "exit", "memory")
-# What a program costs by tier where the clock must not decide, in CPU seconds (measured: coverage only 0.3, compared 0.6
-# with others and 1.4 alone).
+# What a program costs by tier where the clock must not decide, in CPU seconds (measured: coverage only 0.3, compared
+# with others 0.6 and alone 1.4).
 NOMINAL = {"cover": 0.3, "compare": 0.7, "confirm": 1.4}
 
 

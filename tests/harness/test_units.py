@@ -9,7 +9,8 @@ from fuzzgraph.harness.units import Unit, Units, _word
 INCLUDE = "#include <torch/csrc/inductor/cpp_prefix.h>\n"
 TYPES = ("const float*", "float*", "const int64_t", "const double", "const float")
 # n elements of `in`, times a double, plus a float; throws for n > 4.
-SCALE = INCLUDE + """extern "C"  void kernel(const float* in, float* out, const int64_t n, const double by, const float more)
+SCALE = INCLUDE + """extern "C"  void kernel(const float* in, float* out, const int64_t n, const double by,
+                       const float more)
 {
   if (n > 4) throw std::runtime_error("too many");
   for (int64_t i = 0; i < n; i++) out[i] = in[i] * by + more;
@@ -48,7 +49,7 @@ def test_kernels_of_one_name_live_in_one_library(unit: Unit) -> None:
 def test_what_a_kernel_throws_is_the_error_that_torch_makes_of_it(unit: Unit) -> None:
     scale = unit.binding(TYPES, SCALE)
     assert scale is not None
-    with pytest.raises(RuntimeError, match="^too many$"):
+    with pytest.raises(RuntimeError, match=r"^too many$"):
         scale(torch.zeros(9), torch.zeros(9), 9, 1.0, 0.0)
 
 
