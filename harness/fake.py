@@ -20,6 +20,8 @@ from .transplant import Transplant
 
 # Values decide here, and there are none.
 _CANNOT_SAY = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedFakeTensorException)
+# Nor is there memory that `.numpy()` or `.tolist()` could read.
+_NO_MEMORY = "is not supported for tensor subclasses"
 
 
 def fake_run(loaded: Loaded) -> Run | None:
@@ -32,9 +34,13 @@ def fake_run(loaded: Loaded) -> Run | None:
 
     plain = Loaded(loaded.code, loaded.source, {**loaded.options, "grad": False}, loaded.device)
     run = run_once(plain, identity, Variant(prepare=prepare, around=[lambda: mode]))
-    if run.error is not None and any(isinstance(e, _CANNOT_SAY) for e in cause_chain(run.error)):
+    if run.error is not None and any(map(_cannot_say, cause_chain(run.error))):
         return None
     return run
+
+
+def _cannot_say(error: BaseException) -> bool:
+    return isinstance(error, _CANNOT_SAY) or _NO_MEMORY in str(error)
 
 
 class Faker(Transplant):

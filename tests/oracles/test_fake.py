@@ -50,6 +50,8 @@ def test_a_real_program():
 def test_values_that_decide_are_not_judged():
     assert fake_run(Loaded.of(source("x.nonzero()"), {})) is None
     assert fake_run(Loaded.of(source("x.sum().item() > 3"), {})) is None
+    assert fake_run(Loaded.of(source("torch.from_numpy(x.numpy())"), {})) is None
+    assert fake_run(Loaded.of(source("x.tolist()"), {})) is None
 
 
 def test_memory_stays_shared():

@@ -28,6 +28,8 @@ def test_what_it_lets_pass():
     assert kinds(X, X.clone()) == []
     assert kinds(None, None) == []
     assert kinds(X, X.t().contiguous().t()) == []
+    assert kinds(None, torch.zeros(2, 3)) == []
+    assert kinds(torch.zeros(2, 3), None) == ["missing"]
     assert kinds(X, X + 1, plan={"gradients": False}) == []
 
 

@@ -49,6 +49,14 @@ def test_equal_types_however_wrapped(compiled):
     assert kinds(IndexError("out of range"), compiled) == []
 
 
+def test_an_operator_that_refuses_fake_tensors_in_other_words():
+    """A kernel of torch's says NotImplementedError where its decomposition says RuntimeError."""
+    torch_runtime_error = type("TorchRuntimeError", (RuntimeError,), {})("got RuntimeError('no such dtype')")
+    assert kinds(NotImplementedError("no kernel"), torch_runtime_error) == []
+    assert kinds(IndexError("out of range"), torch_runtime_error) == ["error_type"]
+    assert kinds(NotImplementedError("no kernel"), RuntimeError("bad")) == ["error_type"]
+
+
 def test_a_lowering_that_raised_another_type():
     wrapped = chained(Wrapped("x"), LoweringException("AssertionError: no\n  target: aten.sort.stable"))
     assert kinds(IndexError("out of range"), wrapped) == ["error_type"]
