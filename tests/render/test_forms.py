@@ -235,7 +235,7 @@ def test_conditions_on_python_values_are_true() -> None:
 
 def test_loops_run_the_region_once_at_the_last_number() -> None:
     source = source_of(Region("for_range", "d", "d", (0, 5, 1, -3, -1, None)))
-    assert "for i in range(0, 5, 1)[-3:-1:]:" in source and "if i == 3:" in source
+    assert "for i in range(0, 5, 1)[-3:-1:]:" in source and "if seen == [2, 3]:" in source
     with pytest.raises(ProgramError, match="no number is left"):
         source_of(Region("for_range", "d", "d", (5, 0, 1, None, None, None)))
 

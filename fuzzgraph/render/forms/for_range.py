@@ -1,6 +1,7 @@
 """The region in one pass of a loop over a `range`, with any step and cut by a slice.
 
-The arguments are those of `range`, and of the slice that is taken of it; the last number that is left runs the region.
+The arguments are those of `range`, and of the slice that is taken of it; the last number that is left runs the region,
+if the numbers before it came as they should.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ class ForRange:
                 return args
 
     def write(self, block: Block) -> list[str]:
-        i, last = block.fresh("i"), numbers(block.args)[-1]
+        i, seen = block.fresh("i"), block.fresh("seen")
         cut = ":".join("" if a is None else str(a) for a in block.args[3:])
         cut = "" if cut == "::" else f"[{cut}]"
         over = f"range({', '.join(map(str, block.args[:3]))}){cut}"
-        return [f"for {i} in {over}:", *indented([f"if {i} == {last}:", *indented(block.lines)])]
+        inside = [f"{seen}.append({i})", f"if {seen} == {list(numbers(block.args))}:", *indented(block.lines)]
+        return [f"{seen} = []", f"for {i} in {over}:", *indented(inside)]
 
 
 def numbers(args: tuple[Any, ...]) -> range:

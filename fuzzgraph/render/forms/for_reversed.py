@@ -10,6 +10,6 @@ class ForReversed(Plain):
     name = "for_reversed"
 
     def write(self, block: Block) -> list[str]:
-        i = block.fresh("i")
-        inside = [f"if {i} == 1:", *indented([*block.lines, "break"])]
-        return [f"for {i} in reversed(sorted([2, 3, 1])):", *indented(inside)]
+        i, seen = block.fresh("i"), block.fresh("seen")
+        inside = [f"{seen}.append({i})", f"if {seen} == [3, 2, 1]:", *indented(block.lines)]
+        return [f"{seen} = []", f"for {i} in reversed(sorted([2, 3, 1])):", *indented(inside)]
