@@ -12,7 +12,7 @@ from ..errors import ProgramError
 from ..ir.program import Function, Region, op_of, source_of, type_of
 from ..ir.types import NoneType, TensorType
 from . import effects
-from .forms import Block, Form, indented
+from .forms import Block, Form, indented, written
 from .literals import literal
 from .names import Names
 from .spelling import spell
@@ -101,7 +101,7 @@ class FunctionWriter:
             tuple((self._name(n), kind) for n in reads if isinstance(kind := type_of(n), TensorType)),
             tuple(map(type_of, results)), lambda lines: self.definitions.append(list(lines)),
         )  # fmt: skip
-        return made.write(block)
+        return written(made, block)
 
     def _outer_rebound(self, rebound: Mapping[fx.Node, fx.Node]) -> list[str]:
         return [self.names(n) for n in dict.fromkeys(rebound.values()) if n.op == "get_attr"]

@@ -269,3 +269,11 @@ def test_broken_forms_are_named(tmp_path: Path, code: str) -> None:
     (tmp_path / "bad.py").write_text(code)
     with pytest.raises(FuzzgraphError, match=r"bad\.py"):
         load_forms([tmp_path])
+
+
+def test_results_of_a_region_that_does_not_run_are_none() -> None:
+    """Left unbound they would raise while they are traced, which makes Dynamo run the program in eager."""
+    from fuzzgraph.render.forms.python_condition import TRUE
+
+    assert "    b = None\n    if " in source_of(Region("python_condition", "b", "b", (TRUE[0],)))
+    assert "b = None" not in source_of(Region("try_finally", "b", "b"))

@@ -206,7 +206,8 @@ class Autocasting(Choice):
 
 
 class Form(Protocol):
-    """What a form file supplies. `name` is what programs say, `weight` how often generators choose it."""
+    """What a form file supplies. `name` is what programs say, `weight` how often generators choose it. A form that runs
+    its region where a condition holds, which it always does, says so by `conditional = True`."""
 
     name: str
     weight: float
@@ -228,6 +229,18 @@ def fits(form: Form, facts: Facts) -> bool:
     """Whether a program with this form around a region like that runs in eager, and keeps the region's meaning."""
     ask = getattr(form, "fits", None)
     return ask is None or bool(ask(facts))
+
+
+def written(form: Form, block: Block) -> list[str]:
+    """The lines of a form around a region.
+
+    Where its condition is compiled wrongly, results are None then, which shows. They are not left unbound: what raises
+    while it is traced, Dynamo runs in eager, and there the condition holds.
+    """
+    lines = form.write(block)
+    if block.results and getattr(form, "conditional", False):
+        return [f"{' = '.join(block.results)} = None", *lines]
+    return lines
 
 
 def form(cls: type[Any]) -> type[Any]:

@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Choice, form, indented
 @form
 class AttributeFlag(Choice):
     name = "attribute_flag"
+    conditional = True
     # What makes the object, and what is asked of it.
     CHOICES = {
         "instance": ("{k}()", "{o}.on and {o}.n == 1"),

@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class CachedHelper(Plain):
     name = "cached_helper"
+    conditional = True
 
     def write(self, block: Block) -> list[str]:
         name = block.fresh("count")

@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class CellCounter(Plain):
     name = "cell_counter"
+    conditional = True
 
     def write(self, block: Block) -> list[str]:
         n, bump = block.fresh("n"), block.fresh("bump")

@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class ClosuresInLoop(Plain):
     name = "closures_in_loop"
+    conditional = True
 
     def write(self, block: Block) -> list[str]:
         made, i, late, name = block.fresh("made"), block.fresh("i"), block.fresh("late"), block.fresh("inner")

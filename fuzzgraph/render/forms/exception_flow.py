@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Choice, around, form, indented
 @form
 class ExceptionFlow(Choice):
     name = "exception_flow"
+    conditional = True
     weight = 2.0
     # {E} is an exception class of its own; the region stands at the line `...`.
     CHOICES = {

@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class ForEnumerate(Plain):
     name = "for_enumerate"
+    conditional = True
 
     def write(self, block: Block) -> list[str]:
         i, item = block.fresh("i"), block.fresh("item")

@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class ForItems(Plain):
     name = "for_items"
+    conditional = True
 
     def write(self, block: Block) -> list[str]:
         table, key, value = block.fresh("table"), block.fresh("key"), block.fresh("value")

@@ -15,6 +15,7 @@ from fuzzgraph.render.forms import Block, form, indented
 @form
 class ForRange:
     name = "for_range"
+    conditional = True
     weight = 1.0
 
     def problem(self, args: tuple[Any, ...]) -> str | None:

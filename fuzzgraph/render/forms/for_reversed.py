@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class ForReversed(Plain):
     name = "for_reversed"
+    conditional = True
 
     def write(self, block: Block) -> list[str]:
         i, seen = block.fresh("i"), block.fresh("seen")

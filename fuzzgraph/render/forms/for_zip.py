@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class ForZip(Plain):
     name = "for_zip"
+    conditional = True
 
     def write(self, block: Block) -> list[str]:
         i, word = block.fresh("i"), block.fresh("word")

@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class FormatString(Plain):
     name = "format_string"
+    conditional = True
 
     def write(self, block: Block) -> list[str]:
         word = block.fresh("word")

@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class GlobalFlag(Plain):
     name = "global_flag"
+    conditional = True
 
     def write(self, block: Block) -> list[str]:
         flag, turn = block.fresh("flag"), block.fresh("turn")

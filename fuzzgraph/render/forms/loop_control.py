@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Choice, around, form
 @form
 class LoopControl(Choice):
     name = "loop_control"
+    conditional = True
     weight = 1.5
     # The region stands at the line `...`; n, m and seen are names of its own.
     CHOICES = {

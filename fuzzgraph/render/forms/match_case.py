@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class MatchCase(Plain):
     name = "match_case"
+    conditional = True
 
     def write(self, block: Block) -> list[str]:
         kind, n = block.fresh("kind"), block.fresh("n")

@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Choice, around, form, indented
 @form
 class MatchPattern(Choice):
     name = "match_pattern"
+    conditional = True
     # The subject, and the pattern that it matches; names in it are n and rest.
     CHOICES = {
         "class": ("{k}(1, 2)", "{k}(1, n) if n == 2"),

@@ -9,6 +9,7 @@ from fuzzgraph.render.forms import Block, Choice, form, indented
 @form
 class NumpyCondition(Choice):
     name = "numpy_condition"
+    conditional = True
     CHOICES = dict.fromkeys([
         "np.arange(4).sum() == 6", "np.ones((2, 3)).shape == (2, 3)", "np.array([1, 2]).dtype == np.int64",
         "(np.arange(3) * 2)[-1] == 4", "np.zeros(2).ndim == 1", "np.float32(1.5) + 1 == 2.5", "np.pi > 3",

@@ -41,6 +41,7 @@ TRUE = (
 @form
 class PythonCondition:
     name = "python_condition"
+    conditional = True
     weight = 1.5
 
     def problem(self, args: tuple[Any, ...]) -> str | None:

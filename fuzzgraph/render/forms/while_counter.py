@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class WhileCounter(Plain):
     name = "while_counter"
+    conditional = True
 
     def write(self, block: Block) -> list[str]:
         n = block.fresh("n")
