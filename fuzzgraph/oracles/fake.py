@@ -2,7 +2,7 @@
 
 It runs no compiler, so that what it finds is a bug of a meta kernel or a decomposition. It cannot judge programs whose
 values decide what happens, nor what backward does, nor operators that call functions: loops among them need sizes that
-are not known.
+are not known. Forms that need real tensors are none of its business.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..ir.nested import called_by_operators
+from ..render.forms import is_concrete
 from ._exceptions import describe
 from ._failure import Failure
 from ._snapshot import table
@@ -29,7 +30,7 @@ KINDS = ("dtype", "shape", "stride", "device", "layout")
 
 def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
     """Nothing to choose."""
-    return None if called_by_operators(program.nodes()) else {}
+    return None if called_by_operators(program.nodes()) or is_concrete(program) else {}
 
 
 def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> list[Failure]:

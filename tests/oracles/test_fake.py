@@ -5,7 +5,9 @@ from fakes import FakeTools, run
 
 from fuzzgraph.harness.fake import fake_run
 from fuzzgraph.harness.program import Loaded, identity, run_once
+from fuzzgraph.ir.text import parse
 from fuzzgraph.oracles import fake
+from tests.generate.worlds import MetaInference, tiny_book
 
 X = torch.arange(6.0).reshape(2, 3)
 
@@ -52,6 +54,14 @@ def test_values_that_decide_are_not_judged():
     assert fake_run(Loaded.of(source("x.sum().item() > 3"), {})) is None
     assert fake_run(Loaded.of(source("torch.from_numpy(x.numpy())"), {})) is None
     assert fake_run(Loaded.of(source("x.tolist()"), {})) is None
+
+
+def test_forms_that_need_real_tensors_are_not_judged():
+    text = 'fuzzgraph 1\ninput x: f32[4]\ndef f(x) {\n form %s {\n  a = relu(x)\n }\n return a\n}\ncall f(x)'
+    book = tiny_book()
+    plans = [fake.plan(parse(text % form, MetaInference(book), book.check), book)
+             for form in ('numpy_round_trip("array")', 'tensor_subclass("disabled")', "try_finally")]  # fmt: skip
+    assert plans == [None, None, {}]
 
 
 def test_memory_stays_shared():

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import torch
 
 from ...errors import FuzzgraphError, ProgramError
+from ...ir.program import Program
 from ...ir.types import TensorType, Type
 from ...presence import class_in
 
@@ -207,7 +208,8 @@ class Autocasting(Choice):
 
 class Form(Protocol):
     """What a form file supplies. `name` is what programs say, `weight` how often generators choose it. A form that runs
-    its region where a condition holds, which it always does, says so by `conditional = True`."""
+    its region where a condition holds, which it always does, says so by `conditional = True`; one that looks at what
+    FakeTensors do not have, memory or a class of their own, by `concrete = True`."""
 
     name: str
     weight: float
@@ -241,6 +243,13 @@ def written(form: Form, block: Block) -> list[str]:
     if block.results and getattr(form, "conditional", False):
         return [f"{' = '.join(block.results)} = None", *lines]
     return lines
+
+
+def is_concrete(program: Program) -> bool:
+    """Whether a form of the program needs real tensors."""
+    known = load_forms()
+    used = {r.form for f in program.functions for r in f.regions}
+    return any(getattr(known[name], "concrete", False) for name in used & known.keys())
 
 
 def form(cls: type[Any]) -> type[Any]:

@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Choice, Facts, form, indented
 @form
 class TensorSubclass(Choice):
     name = "tensor_subclass"
+    concrete = True
     weight = 0.6
     CHOICES = {
         "inherited": ("pass",),
