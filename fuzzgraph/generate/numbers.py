@@ -5,7 +5,7 @@ A literal is replaced by a term of equal value, so that the call stays what it w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..grammar.model import AttributeSpec
 from ..grammar.rule import Rule, RuleBook
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.program import type_of
-from ..ir.types import DTYPES, ScalarType, TensorType, UnsizedType, scalar
+from ..ir.types import DTYPES, ScalarType, TensorType, UnsizedType
 from .adapt import Adapters
 from .domains import Doubt, Knowledge
 from .terms import Number, Term, Terms, load_table
@@ -100,23 +100,25 @@ class Numbers:
             raise Rejected("no tensor of that shape")
         return terms.add(entry["op"], (terms.rng.choice(alike),))
 
-    def argument(self, rng: Random) -> tuple[str, int | float, list[int | float]]:
-        """A literal of some call becomes a new parameter: its name, the literal, and others that a further call may
-        pass for it.
+    def outside(
+        self, rng: Random, make: Callable[[int | float], fx.Node]
+    ) -> tuple[fx.Node, int | float, list[int | float]]:
+        """A literal of some call becomes a node that `make` adds for it, which gives the number from outside the
+        function: that node, the literal, and others that it may give in a further call.
 
-        Raises Rejected where no literal can. The script's calls are the caller's to change.
+        Raises Rejected where no literal can.
         """
         found = [(n, p, v, free) for n in self.f.body for p, v, free in self._literals(n) if type(v) in OTHERS]
+        made: list[fx.Node] = []
         for node, path, value, free in rng.sample(found, min(len(found), TRIES)):
-            name = self.b.fresh_name("n")
-
-            def change(node: fx.Node = node, path: Path = path, name: str = name, value: Any = value) -> None:
-                self._set(node, path, self.f.add_placeholder(name, scalar(value)))
+            def change(node: fx.Node = node, path: Path = path, value: Any = value) -> None:
+                made.append(make(value))
+                self._set(node, path, made[-1])
 
             others = [n for n in OTHERS[type(value)] if free and n != value and self._takes(node, path, n)]
             if self._attempt(change):
-                return name, value, others
-        raise Rejected("no literal can be an argument")
+                return made[-1], value, others
+        raise Rejected("no literal can come from outside")
 
     def _takes(self, node: fx.Node, path: Path, value: int | float) -> bool:
         """Whether a further call may have this number at a place, where it has another one now: it gives the same type,

@@ -18,7 +18,7 @@ from torch.fx.node import map_arg
 from ..grammar.rule import RuleBook
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.program import Call, Closure, Function, Ref, State, root_of, type_of
-from ..ir.types import FunctionType, ScalarType, SequenceType, TensorType, Type, tensor
+from ..ir.types import FunctionType, ScalarType, SequenceType, TensorType, Type, scalar, tensor
 from ..ir.typing import operands
 from .domains import written_nodes
 from .numbers import Numbers
@@ -155,14 +155,18 @@ def hold_constants(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuil
 
 
 def close_over_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
-    """A literal becomes what a closure captured; a second closure of the same code has another number."""
+    """A literal becomes what a closure captured. Where any number may stand, a second closure of the same code has
+    another one; or the function sets its own to another, which a second call meets."""
     first = _first(b, f)
-    name, value, others = numbers.argument(rng)
-    b.functions[f.name] = FunctionBuilder(b, captured(f.finish(), {name}))
+    node, value, others = numbers.outside(rng, lambda value: _parameter(b, f, value))
     values = [value, *rng.sample(others, min(len(others), 1))]
-    closures = [b.add_closure(Closure(b.fresh_name("c"), f.name, ((name, v),))) for v in values]
+    changes = len(values) > 1 and rng.random() < 0.5
+    if changes:
+        f.op("state.assign", (node, values.pop()))
+    b.functions[f.name] = FunctionBuilder(b, captured(f.finish(), {node.name}))
+    closures = [b.add_closure(Closure(b.fresh_name("c"), f.name, ((node.name, v),))) for v in values]
     b.calls = [replace(c, function=closures[0].name) if c.function == f.name else c for c in b.calls]
-    for other in closures[1:]:
+    for other in closures if changes else closures[1:]:
         b.add_call(replace(first, function=other.name, result=None))
 
 
@@ -188,10 +192,47 @@ def captured(function: Function, names: set[str]) -> Function:
 def pass_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
     """A literal becomes an argument; where any number may stand, further calls pass others."""
     first = _first(b, f)
-    _, value, others = numbers.argument(rng)
+    _, value, others = numbers.outside(rng, lambda value: _parameter(b, f, value))
     b.calls = [replace(c, args=(*c.args, value)) if c.function == f.name else c for c in b.calls]
     for other in rng.sample(others, min(len(others), rng.choice((1, 2)))):
         b.add_call(replace(first, args=(*first.args, other), result=None))
+
+
+def read_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+    """A literal is read from Python state; where any number may stand, the function puts another there, which a second
+    call meets."""
+    first, states = _first(b, f), b.states
+    kind, make, write, read = rng.choice(_NUMBER_PLACES)
+    name = b.fresh_name("s")
+
+    def reading(value: int | float) -> fx.Node:
+        b.states = [*states, State(name, kind, make(value))]
+        op, *key = read
+        return f.op(op, (f.read(name), *key), before=next(iter(f.body), None), type=scalar(value))
+
+    try:
+        _, _, others = numbers.outside(rng, reading)
+    except Rejected:
+        b.states = states
+        raise
+    if others:
+        op, *key = write
+        f.op(op, (f.read(name), *key, rng.choice(others)))
+        b.add_call(replace(first, result=None))
+
+
+# Kind of a state and its content for a number, how another gets there, and how it is read.
+_NUMBER_PLACES: tuple[tuple[str, Callable[[Any], Any], tuple[Any, ...], tuple[Any, ...]], ...] = (
+    ("global", lambda n: n, ("state.assign",), ("state.read",)),
+    ("list", lambda n: [n], ("state.setitem", 0), ("state.getitem", 0)),
+    ("list", lambda n: [n], ("state.append",), ("state.getitem", -1)),
+    ("dict", lambda n: {"n": n}, ("state.setitem", "n"), ("state.getitem", "n")),
+    ("object", lambda n: {"n": n}, ("state.setattr", "n"), ("state.getattr", "n")),
+)
+
+
+def _parameter(b: Builder, f: FunctionBuilder, value: int | float) -> fx.Node:
+    return f.add_placeholder(b.fresh_name("n"), scalar(value))
 
 
 def pass_twice(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
@@ -282,7 +323,7 @@ def _depends(node: fx.Node, source: fx.Node) -> bool:
 
 CHANGES: tuple[tuple[Change, float], ...] = (
     (keep_in_state, 5.0), (keep_in_object, 1.0), (call_helper, 4.0), (hold_constants, 2.0), (close_over_number, 2.0),
-    (pass_number, 3.0), (pass_twice, 6.0), (differentiate, 3.0),
+    (pass_number, 3.0), (read_number, 3.0), (pass_twice, 6.0), (differentiate, 3.0),
 )  # fmt: skip
 # Few programs have an input that requires grad: there, its gradient is as likely as all else.
 SCARCE = 6.0

@@ -67,9 +67,13 @@ def ops(made: Program) -> set[str]:
     return {op_of(n) for n in made.nodes()}
 
 
-@pytest.mark.parametrize(
-    "name", ["keep_in_state", "keep_in_object", "call_helper", "hold_constants", "close_over_number", "pass_number"]
-)
+KEEPING = (
+    "keep_in_state", "keep_in_object", "call_helper", "hold_constants", "close_over_number", "pass_number",
+    "read_number",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KEEPING)
 def test_the_first_call_gives_what_it_gave(name: str) -> None:
     wanted = values(program(TEXT, BOOK))[0]
     found = changed(name)
@@ -120,9 +124,19 @@ def test_numbers_are_passed_and_captured() -> None:
     passed = changed("pass_number")
     assert {made.calls[0].args[-1] for made in passed} == {2}
     assert any(len({c.args[-1] for c in made.calls}) > 1 for made in passed)
-    captured = changed("close_over_number")
+    captured = changed("close_over_number", seeds=60)
     assert all(made.functions[0].captures for made in captured)
     assert any(len(made.closures) == 2 and len(made.calls) == 2 for made in captured)
+    setting = [made for made in captured if "state.assign" in ops(made)]
+    assert setting and all(len(made.closures) == 1 and len(made.calls) == 2 for made in setting)
+
+
+def test_numbers_in_state_are_others_in_a_second_call() -> None:
+    found = changed("read_number", seeds=60)
+    assert {s.kind for made in found for s in made.states} == {"global", "list", "dict", "object"}
+    for made in found:
+        first, second = values(made)
+        assert not torch.equal(first[0], second[0])
 
 
 def test_one_input_is_passed_twice() -> None:
