@@ -9,7 +9,6 @@ from fuzzgraph.render.forms import Autocasting, Block, form
 @form
 class AutocastFunction(Autocasting):
     name = "autocast_function"
-    weight = 0.6
 
     def write(self, block: Block) -> list[str]:
         name = block.fresh("inner")

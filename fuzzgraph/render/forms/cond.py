@@ -21,7 +21,7 @@ PREDICATES = {
 @form
 class Cond:
     name = "cond"
-    weight = 1.0
+    weight = 1.6
 
     def problem(self, args: tuple[Any, ...]) -> str | None:
         if len(args) == 2 and args[0] in PREDICATES and isinstance(args[1], bool):

@@ -8,7 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class ContextClass(Plain):
     name = "context_class"
-    weight = 0.6
+    weight = 1.2
 
     def write(self, block: Block) -> list[str]:
         kind = block.fresh("Scope")

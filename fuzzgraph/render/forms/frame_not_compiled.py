@@ -8,7 +8,6 @@ from fuzzgraph.render.forms import Block, Plain, form
 @form
 class FrameNotCompiled(Plain):
     name = "frame_not_compiled"
-    weight = 0.6
 
     def write(self, block: Block) -> list[str]:
         name, called = block.fresh("inner"), block.fresh("outer")

@@ -8,7 +8,7 @@ from fuzzgraph.render.forms import Block, Facts, Plain, form, indented
 @form
 class FunctionalCall(Plain):
     name = "functional_call"
-    weight = 0.6
+    weight = 1.4
 
     def fits(self, facts: Facts) -> bool:
         return facts.movable and not facts.writes and bool(facts.read_tensors)

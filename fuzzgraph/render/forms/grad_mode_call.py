@@ -8,7 +8,6 @@ from fuzzgraph.render.forms import Block, Plain, form
 @form
 class GradModeCall(Plain):
     name = "grad_mode_call"
-    weight = 0.6
 
     def write(self, block: Block) -> list[str]:
         before = block.fresh("before")

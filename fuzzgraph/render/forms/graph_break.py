@@ -8,7 +8,6 @@ from fuzzgraph.render.forms import Block, Plain, form
 @form
 class GraphBreak(Plain):
     name = "graph_break"
-    weight = 0.6
 
     def write(self, block: Block) -> list[str]:
         return ["torch._dynamo.graph_break()", *block.lines]

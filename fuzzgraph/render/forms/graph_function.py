@@ -9,7 +9,7 @@ from fuzzgraph.render.forms import Block, Choice, Facts, form, indented
 @form
 class GraphFunction(Choice):
     name = "graph_function"
-    weight = 0.6
+    weight = 1.4
     CHOICES = {"allow_in_graph": "torch.compiler.allow_in_graph", "nonstrict_trace": "torch._dynamo.nonstrict_trace"}
 
     def fits(self, facts: Facts) -> bool:

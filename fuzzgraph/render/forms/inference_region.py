@@ -8,7 +8,7 @@ from fuzzgraph.render.forms import Block, Facts, Plain, form, indented
 @form
 class InferenceRegion(Plain):
     name = "inference_region"
-    weight = 0.6
+    weight = 1.6
 
     def fits(self, facts: Facts) -> bool:
         """What it makes can neither be written nor saved for backward outside."""

@@ -10,7 +10,6 @@ from fuzzgraph.render.forms import Block, Choice, form, indented
 class ItemBreak(Choice):
     name = "item_break"
     conditional = True
-    weight = 1.0
     # Each is true; {x} is a tensor that says the sizes of what the region reads.
     CHOICES = {
         "item": "({x} >= 0).sum().item() == len({x})",

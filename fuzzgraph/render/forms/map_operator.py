@@ -8,7 +8,6 @@ from fuzzgraph.render.forms import Block, Facts, Plain, form, indented
 @form
 class MapOperator(Plain):
     name = "map_operator"
-    weight = 0.6
 
     def fits(self, facts: Facts) -> bool:
         return facts.functional and facts.separate

@@ -8,7 +8,6 @@ from fuzzgraph.render.forms import Block, Plain, form
 @form
 class NotCompiled(Plain):
     name = "not_compiled"
-    weight = 0.6
 
     def write(self, block: Block) -> list[str]:
         name = block.fresh("inner")

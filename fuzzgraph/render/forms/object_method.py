@@ -8,7 +8,6 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class ObjectMethod(Plain):
     name = "object_method"
-    weight = 0.6
 
     def write(self, block: Block) -> list[str]:
         kind, this = block.fresh("Holder"), block.fresh("holder")

@@ -8,7 +8,6 @@ from fuzzgraph.render.forms import Block, Plain, form
 @form
 class Printing(Plain):
     name = "printing"
-    weight = 0.6
 
     def write(self, block: Block) -> list[str]:
         return ['print("", end="")', *block.lines]

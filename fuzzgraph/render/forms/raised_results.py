@@ -8,7 +8,6 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class RaisedResults(Plain):
     name = "raised_results"
-    weight = 0.6
 
     def write(self, block: Block) -> list[str]:
         name, done, kind = block.fresh("inner"), block.fresh("done"), block.fresh("Done")

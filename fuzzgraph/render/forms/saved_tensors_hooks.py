@@ -8,7 +8,6 @@ from fuzzgraph.render.forms import Block, Choice, Facts, form, indented
 @form
 class SavedTensorsHooks(Choice):
     name = "saved_tensors_hooks"
-    weight = 0.6
     CHOICES = {
         "same": "saved_tensors_hooks(lambda t: t, lambda t: t)",
         "copy": "saved_tensors_hooks(lambda t: t.clone(), lambda t: t)",

@@ -9,7 +9,6 @@ from fuzzgraph.render.forms import Block, Choice, form, indented
 @form
 class TensorHook(Choice):
     name = "tensor_hook"
-    weight = 0.6
     CHOICES = {
         "same": "{r}.register_hook(lambda grad: grad)",
         "none": "{r}.register_hook(lambda grad: None)",

@@ -9,7 +9,6 @@ from fuzzgraph.render.forms import Block, Choice, Facts, form, indented
 class TensorSubclass(Choice):
     name = "tensor_subclass"
     concrete = True
-    weight = 0.6
     CHOICES = {
         "inherited": ("pass",),
         "passing": (

@@ -8,7 +8,7 @@ from fuzzgraph.render.forms import Block, Facts, Plain, form, indented
 @form
 class WhileLoop(Plain):
     name = "while_loop"
-    weight = 1.2
+    weight = 1.4
 
     def fits(self, facts: Facts) -> bool:
         return facts.functional and facts.separate

@@ -8,7 +8,7 @@ from fuzzgraph.render.forms import Block, Facts, Plain, form
 @form
 class WrappedRegion(Plain):
     name = "wrapped_region"
-    weight = 0.6
+    weight = 1.2
 
     def fits(self, facts: Facts) -> bool:
         return facts.functional and facts.separate
