@@ -62,7 +62,7 @@ class Job:
 
     @staticmethod
     def from_data(data: dict[str, Any]) -> Job:
-        return Job(**data)
+        return Job(**{**data, "kernels": tuple(data["kernels"])})
 
 
 @dataclass(frozen=True)
