@@ -65,9 +65,11 @@ class Completing(Sampling):
             raise NoValue
         return found
 
-    def tensors(self, name: str, spec: TensorSpec, shapes: list[ShapeWant] | None = None) -> tuple[TensorType, ...]:
+    def tensors(
+        self, name: str, shapes: list[ShapeWant] | None = None, spec: TensorSpec | None = None
+    ) -> tuple[TensorType, ...]:
         if not self.take(name):
-            return super().tensors(name, spec, shapes)
+            return super().tensors(name, shapes, spec)
         found: tuple[TensorType, ...] = self.env[name]
         return found
 

@@ -76,7 +76,7 @@ class Sampling:
         elif spec.count is None:
             self.tensor(name, spec=spec)
         else:
-            self.tensors(name, spec)
+            self.tensors(name, spec=spec)
         return self.env[name]
 
     def _choose(self, param: Param, literal: bool) -> Any:
@@ -133,8 +133,11 @@ class Sampling:
             raise NoValue
         return found
 
-    def tensors(self, name: str, spec: TensorSpec, shapes: list[ShapeWant] | None = None) -> tuple[TensorType, ...]:
+    def tensors(
+        self, name: str, shapes: list[ShapeWant] | None = None, spec: TensorSpec | None = None
+    ) -> tuple[TensorType, ...]:
         """Draw a list of tensors, as many as `shapes` has or a number in the rule's range."""
+        spec = spec or next(s for s in self.rule.param[name].specs if isinstance(s, TensorSpec) and s.count)
         assert spec.count is not None
         wants = shapes if shapes is not None else [None] * self.rng.randint(*spec.count)
         operands, types = [], []

@@ -11,7 +11,7 @@ def pairs(draw):
     for name, param in draw.rule.param.items():
         lists = [s for s in param.specs if getattr(s, "count", None) is not None]
         if lists and (len(param.specs) == 1 or rng.random() < 0.6):
-            draw.tensors(name, lists[0], shapes)
+            draw.tensors(name, shapes)
         elif lists:
             draw._draw_attribute(name, next(s for s in param.specs if s is not lists[0]))
 

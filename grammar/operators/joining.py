@@ -8,7 +8,7 @@ def joinable(draw, rank, dim):
     rng = draw.rng
     sizes = ShapeWant(ranks=(rank, rank)).draw(rng)
     free = ShapeWant(tuple(None if d == dim else n for d, n in enumerate(sizes)))
-    draw.tensors("tensors", draw.rule.param["tensors"].specs[0], [free] * rng.choice((1, 2, 2, 2, 3, 4)))
+    draw.tensors("tensors", [free] * rng.choice((1, 2, 2, 2, 3, 4)))
 
 
 def differing(shapes, dim):

@@ -9,7 +9,7 @@ def multi_dot(draw):
     rng = draw.rng
     sizes = [rng.choice((1, 2, 3, 5, 8, 17)) for _ in range(rng.randint(2, 4) + 1)]
     shapes = [ShapeWant(pair) for pair in itertools.pairwise(sizes)]
-    draw.tensors("tensors", draw.rule.param["tensors"].specs[0], shapes)
+    draw.tensors("tensors", shapes)
 
 
 def check_multi_dot(env):

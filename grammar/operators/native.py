@@ -12,7 +12,7 @@ def pad_sequence(draw):
     rng = draw.rng
     rest = rng.choice(((), (2,), (3,), (1, 4)))
     shapes = [ShapeWant((rng.choice((1, 2, 3, 5, 8)), *rest)) for _ in range(rng.choice((1, 2, 3)))]
-    draw.tensors("sequences", draw.rule.param["sequences"].specs[0], shapes)
+    draw.tensors("sequences", shapes)
 
 
 def check_pad_sequence(env):
@@ -43,12 +43,12 @@ def layer(draw, count, lists=False):
     length, batch, inner, hidden = (rng.choice((1, 2, 3, 5)) for _ in range(4))
     draw.tensor("input", shape=(length, batch, inner))
     if lists:
-        draw.tensors("hx", draw.rule.param["hx"].specs[0], [ShapeWant((1, batch, hidden))] * 2)
+        draw.tensors("hx", [ShapeWant((1, batch, hidden))] * 2)
     else:
         draw.tensor("hx", shape=(1, batch, hidden))
     biases = rng.random() < 0.5
     shapes = [(count * hidden, inner), (count * hidden, hidden)] + [(count * hidden,)] * (2 if biases else 0)
-    draw.tensors("params", draw.rule.param["params"].specs[0], [ShapeWant(s) for s in shapes])
+    draw.tensors("params", [ShapeWant(s) for s in shapes])
     draw.set("has_biases", biases)
 
 

@@ -29,10 +29,6 @@ def without_dim(kind, dim):
     return tensor(kind.dtype, kind.shape[:dim] + kind.shape[dim + 1 :])
 
 
-def lists(draw, name):
-    return next(s for s in draw.rule.param[name].specs if getattr(s, "count", None) is not None)
-
-
 def optional(draw, name, share=0.4):
     """A further operand, or none; a list of its type or an empty one."""
     if draw.rng.random() >= share:
@@ -47,7 +43,7 @@ def bundle(inside, params, results):
 
 
 def cond(draw):
-    operands = draw.tensors("operands", lists(draw, "operands"))
+    operands = draw.tensors("operands")
     draw.param("pred")
     results = tuple(dense(t) for t in draw.rng.choices(operands, k=draw.rng.choice((1, 1, 2))))
     frame = Frame(tuple(map(bare, operands)), plain, results, bundle)
@@ -169,8 +165,8 @@ def jacobian(draw):
 
 
 def jvp(draw):
-    primals = draw.tensors("primals", lists(draw, "primals"))
-    draw.tensors("tangents", lists(draw, "tangents"), [ShapeWant(t.shape) for t in primals])
+    primals = draw.tensors("primals")
+    draw.tensors("tangents", [ShapeWant(t.shape) for t in primals])
     for name in ("primals", "tangents"):
         draw.operands[name] = tuple(draw.operands[name])
     result = (dense(draw.rng.choice(primals)),)
