@@ -20,6 +20,8 @@ from .transplant import Mover
 
 # One name for all programs, so that messages which quote it are equal.
 MODULE = "fuzzgraph_program"
+# The global by which Dynamo finds it.
+ALIAS = f"__import_{MODULE}"
 FILE = "<fuzzgraph_program>"
 # Any fixed number: reference and subject start from equal random states.
 SEED = 20240607
@@ -126,6 +128,7 @@ def _namespace(loaded: Loaded) -> dict[str, Any]:
     A source that cannot be executed twice (it registers an operator) lends the namespace of its first execution.
     """
     file = loaded.options.get("file") or FILE
+    _forget_module()
     module = types.ModuleType(MODULE)
     module.__file__ = file
     before = sys.modules.get(MODULE)
@@ -145,6 +148,15 @@ def _namespace(loaded: Loaded) -> dict[str, Any]:
     if not loaded.first:
         loaded.first.append(module.__dict__)
     return module.__dict__
+
+
+def _forget_module() -> None:
+    """Dynamo finds the module of an earlier program where an operator that compiles what it calls left it: as a global
+    of torch's own modules, and in a cache of imports."""
+    for other in list(sys.modules.values()):
+        getattr(other, "__dict__", {}).pop(ALIAS, None)
+    imports = getattr(sys.modules.get("torch._dynamo.symbolic_convert"), "_import_module", None)
+    getattr(imports, "cache_clear", lambda: None)()
 
 
 def _seed() -> None:

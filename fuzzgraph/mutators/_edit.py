@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -20,9 +20,10 @@ from ..grammar.wants import ShapeWant, Want
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.builtins import OPAQUE
 from ..ir.hash import content_hash
+from ..ir.nested import called_by_operators
 from ..ir.program import Call, InputSpec, Program, Ref, type_of
 from ..ir.retype import retype
-from ..ir.types import AnyType, TensorType, Type
+from ..ir.types import AnyType, TensorType, Type, UnsizedType
 from ..ir.typing import argument_type, bind_parameters, callable_names, operands
 from .tools import Tools
 
@@ -65,6 +66,7 @@ class Edit:
         self.adapters = tools.generator.adapters
         self.doubtful = self.problems(self.b) if program.size else set()
         self._hazardous = hazard(tools.book, self.adapters, self.b) is not None
+        self._contracts = self._called_by_operators()
         self._unused = {n.name for f in self.b.functions.values() for n in f.placeholders if not is_used(f, n)}
 
     # --- choosing
@@ -157,6 +159,7 @@ class Edit:
         self.b.stale = True
         set_needs(self.tools.book, self.b)
         program = self.b.build()
+        self._keep_contracts()
         if not program.size:
             raise Rejected("nothing is left to compile")
         too_large = (n for n in program.nodes() if _elements(type_of(n)) > MAX_ELEMENTS)
@@ -169,6 +172,17 @@ class Edit:
         if not self._hazardous and (reason := hazard(self.tools.book, self.adapters, self.b)):
             raise Rejected(reason)
         return self._with_fitting_calls(program)
+
+    def _called_by_operators(self) -> dict[str, Contract]:
+        called = called_by_operators(n for f in self.functions() for n in f.body)
+        return {name: Contract.of(self.b.functions[name]) for name in sorted(called)}
+
+    def _keep_contracts(self) -> None:
+        """Raises Rejected where a function that an operator calls gives what it did not give before."""
+        for name, now in self._called_by_operators().items():
+            before = self._contracts.get(name)
+            if before is not None and not now.keeps(before):
+                raise Rejected(f"{name} is called by an operator, and gives something else than before")
 
     def _retype(self, f: FunctionBuilder, rng: Random) -> None:
         """Types anew, in order; where a call no longer fits, its operands are adapted to the types that they had."""
@@ -321,6 +335,34 @@ def references(value: Any) -> Iterator[str]:
             yield from references(item)
     elif isinstance(value, dict):
         yield from references(list(value.values()))
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What an operator that calls a function may rely on: types of its parameters and results without strides, and how
+    the results are held together."""
+
+    params: tuple[Any, ...]
+    results: tuple[Any, ...]
+    structure: str
+
+    @staticmethod
+    def of(f: FunctionBuilder) -> Contract:
+        found = operands(f.result)
+        held = repr(map_arg(f.result, lambda n: found.index(n)))
+        return Contract(tuple(map(_kind, f.placeholders)), tuple(map(_kind, found)), held)
+
+    def keeps(self, old: Contract) -> bool:
+        """Whether results are as they were, or changed as a parameter did that had their type."""
+        if (self.structure, len(self.params)) != (old.structure, len(old.params)):
+            return False
+        changes = set(zip(old.params, self.params, strict=True))
+        return all(a == b or (a, b) in changes for a, b in zip(old.results, self.results, strict=True))
+
+
+def _kind(node: fx.Node) -> Any:
+    kind = type_of(node)
+    return (kind.dtype, kind.shape) if isinstance(kind, TensorType | UnsizedType) else kind
 
 
 def add_result(f: FunctionBuilder, node: fx.Node, rng: Random) -> None:

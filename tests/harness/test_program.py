@@ -106,3 +106,18 @@ def test_config_patches():
     for unknown in ("inductor.nonesuch", "nonesuch.a", "x"):
         with pytest.raises(OptionError, match=unknown), patched({unknown: 1}):
             pass
+
+
+@pytest.mark.compiles
+def test_operators_that_compile_find_the_module_of_their_own_program():
+    """Dynamo kept the module of the first program that such an operator was in, also for later ones."""
+    text = (
+        "{more}\n"
+        "def step(x):\n    return x * {size}\n"
+        "def make_inputs():\n    return {{'x': torch.ones(2, 3)}}\n"
+        "def run(wrap, inputs):\n    return [torch._higher_order_ops.map(step, inputs['x'])]\n"
+    )
+    first = run_once(load(text.format(more="import math", size="math.floor(3)")), identity)
+    torch._dynamo.reset()
+    second = run_once(load(text.format(more="import operator", size="operator.floordiv(x.size(0), 1)")), identity)
+    assert (first.error, second.error) == (None, None)
