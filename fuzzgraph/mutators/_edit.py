@@ -21,7 +21,7 @@ from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.builtins import OPAQUE
 from ..ir.hash import content_hash
 from ..ir.nested import called_by_operators
-from ..ir.program import Call, InputSpec, Program, Ref, type_of
+from ..ir.program import Call, InputSpec, Program, Ref, op_of, type_of
 from ..ir.retype import retype
 from ..ir.types import AnyType, TensorType, Type, UnsizedType
 from ..ir.typing import argument_type, bind_parameters, callable_names, operands
@@ -178,11 +178,18 @@ class Edit:
         return {name: Contract.of(self.b.functions[name]) for name in sorted(called)}
 
     def _keep_contracts(self) -> None:
-        """Raises Rejected where a function that an operator calls gives what it did not give before."""
+        """Raises Rejected where a function that an operator calls gives what it did not give before, or may loop for
+        ever."""
+        rules = self.tools.book.rules
+        loops = called_by_operators(
+            n for f in self.functions() for n in f.body if "loop" in getattr(rules.get(op_of(n)), "tags", ())
+        )
         for name, now in self._called_by_operators().items():
             before = self._contracts.get(name)
             if before is not None and not now.keeps(before):
                 raise Rejected(f"{name} is called by an operator, and gives something else than before")
+            if before is not None and name in loops and now.control != before.control:
+                raise Rejected(f"{name} decides when a loop ends")
 
     def _retype(self, f: FunctionBuilder, rng: Random) -> None:
         """Types anew, in order; where a call no longer fits, its operands are adapted to the types that they had."""
@@ -340,17 +347,25 @@ def references(value: Any) -> Iterator[str]:
 @dataclass(frozen=True)
 class Contract:
     """What an operator that calls a function may rely on: types of its parameters and results without strides, and how
-    the results are held together."""
+    the results are held together. `control` is how the first result comes about: where the operator is a loop, that is
+    whether it goes on, or the counter."""
 
     params: tuple[Any, ...]
     results: tuple[Any, ...]
     structure: str
+    control: str
 
     @staticmethod
     def of(f: FunctionBuilder) -> Contract:
         found = operands(f.result)
         held = repr(map_arg(f.result, lambda n: found.index(n)))
-        return Contract(tuple(map(_kind, f.placeholders)), tuple(map(_kind, found)), held)
+        used, todo = set(), found[:1]
+        while todo:
+            node = todo.pop()
+            used.add(node)
+            todo += [n for n in node.all_input_nodes if n not in used]
+        control = "; ".join(f"{n.name} = {n.meta.get('op')}{n.args}{n.kwargs}" for n in f.nodes if n in used)
+        return Contract(tuple(map(_kind, f.placeholders)), tuple(map(_kind, found)), held, control)
 
     def keeps(self, old: Contract) -> bool:
         """Whether results are as they were, or changed as a parameter did that had their type."""

@@ -32,3 +32,9 @@ OLD = contract("f32[4]", "i64[2]", "(a, b)")
 )
 def test_contracts(x: str, y: str, result: str, kept: bool) -> None:
     assert contract(x, y, result).keeps(OLD) == kept
+
+
+def test_control_is_how_the_first_result_comes_about() -> None:
+    assert OLD.control == "x = None(){}; a = relu(x,){}"
+    assert contract("f32[4]", "i64[2]", "(a, b, b)").control == OLD.control
+    assert contract("f32[4]", "i64[2]", "b").control == "y = None(){}; b = neg(y,){}"
