@@ -368,11 +368,8 @@ class Contract:
         return Contract(tuple(map(_kind, f.placeholders)), tuple(map(_kind, found)), held, control)
 
     def keeps(self, old: Contract) -> bool:
-        """Whether results are as they were, or changed as a parameter did that had their type."""
-        if (self.structure, len(self.params)) != (old.structure, len(old.params)):
-            return False
-        changes = set(zip(old.params, self.params, strict=True))
-        return all(a == b or (a, b) in changes for a, b in zip(old.results, self.results, strict=True))
+        """Whether the types are as they were: how results must follow parameters is each operator's own affair."""
+        return (self.structure, self.params, self.results) == (old.structure, old.params, old.results)
 
 
 def _kind(node: fx.Node) -> Any:
