@@ -66,7 +66,7 @@ class Edit:
         self.adapters = tools.generator.adapters
         self.doubtful = self.problems(self.b) if program.size else set()
         self._hazardous = hazard(tools.book, self.adapters, self.b) is not None
-        self._contracts = self._called_by_operators()
+        self.contracts = self._called_by_operators()
         self._unused = {n.name for f in self.b.functions.values() for n in f.placeholders if not is_used(f, n)}
 
     # --- choosing
@@ -185,7 +185,7 @@ class Edit:
             n for f in self.functions() for n in f.body if "loop" in getattr(rules.get(op_of(n)), "tags", ())
         )
         for name, now in self._called_by_operators().items():
-            before = self._contracts.get(name)
+            before = self.contracts.get(name)
             if before is not None and not now.keeps(before):
                 raise Rejected(f"{name} is called by an operator, and gives something else than before")
             if before is not None and name in loops and now.control != before.control:

@@ -18,7 +18,11 @@ class ChangeForm:
         return attempt(program, rng, tools, self._change)
 
     def _change(self, edit: Edit, rng: Random) -> bool:
-        f = edit.function(rng)
+        # Operators that call functions want all of them in one graph, which many forms are made to break.
+        found = [f for f in edit.functions() if f.has_result and f.name not in edit.contracts]
+        if not found:
+            raise Rejected("all functions are called by operators")
+        f = rng.choice(found)
         if f.regions and rng.random() < 0.3:
             del f.regions[rng.randrange(len(f.regions))]
             return True

@@ -51,6 +51,11 @@ def cond(draw):
     draw.function("false_fn", frame)
 
 
+def check_while_loop(env):
+    first = env["carried_inputs"][0]
+    return None if (first.dtype, first.shape) == ("i64", ()) else "the first is the counter of the turns, a 0-d i64"
+
+
 def while_loop(draw):
     counter = draw.operand(Want(frozenset({"i64"}), ShapeWant(()), ValueDomain("index", TURNS)))
     others = Want(frozenset(DTYPES), accept=lambda t: None if packed(t) else "not contiguous")

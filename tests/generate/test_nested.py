@@ -12,6 +12,7 @@ from fuzzgraph.ir.builder import Builder
 from fuzzgraph.ir.nested import called_by_operators
 from fuzzgraph.ir.program import op_of
 from fuzzgraph.ir.retype import retype
+from fuzzgraph.ir.types import FunctionType, tensor
 from fuzzgraph.ir.verify import verify
 from fuzzgraph.mutators import Tools, load
 from fuzzgraph.render import render
@@ -97,3 +98,11 @@ call f(x)
         assert b.options.config == config
         # torch.compile takes a mode or settings.
         assert b.options.mode == ("reduce-overhead" if op == "neg" else None)
+
+
+def test_a_loop_has_a_counter_first(generator):
+    """The rule wants what makes it end; torch would take any tensors."""
+    counter, other = tensor("i64", ()), tensor("f32", (4,))
+    for carried, fine in (((counter, other), True), ((other, counter), False), ((tensor("i64", (1,)), other), False)):
+        reason = generator.book.check("_higher_order_ops.while_loop", (FunctionType(), FunctionType(), carried), {})
+        assert (reason is None) == fine, reason
