@@ -51,11 +51,6 @@ def cond(draw):
     draw.function("false_fn", frame)
 
 
-def check_while_loop(env):
-    first = env["carried_inputs"][0]
-    return None if (first.dtype, first.shape) == ("i64", ()) else "the first is the counter of the turns, a 0-d i64"
-
-
 def while_loop(draw):
     counter = draw.operand(Want(frozenset({"i64"}), ShapeWant(()), ValueDomain("index", TURNS)))
     others = Want(frozenset(DTYPES), accept=lambda t: None if packed(t) else "not contiguous")
@@ -99,6 +94,8 @@ def check_each(env):
 
 def check_while_loop(env):
     carried = env["carried_inputs"]
+    if (carried[0].dtype, carried[0].shape) != ("i64", ()):
+        return "the first tensor counts the turns, a 0-d i64"
     return apart(*carried) if all(map(packed, carried)) else "carried tensors must be contiguous"
 
 
