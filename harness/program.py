@@ -154,7 +154,8 @@ def _forget_module() -> None:
     """Dynamo finds the module of an earlier program where an operator that compiles what it calls left it: as a global
     of torch's own modules, and in a cache of imports."""
     for other in list(sys.modules.values()):
-        getattr(other, "__dict__", {}).pop(ALIAS, None)
+        if isinstance(other, types.ModuleType):  # Python 3.11 has classes there, too
+            other.__dict__.pop(ALIAS, None)
     imports = getattr(sys.modules.get("torch._dynamo.symbolic_convert"), "_import_module", None)
     getattr(imports, "cache_clear", lambda: None)()
 
