@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from .frontend import ENTRY, INCLUDE, PREFIX, SECONDS, compiler, split_includes
+from .compiling import ENTRY, INCLUDE, Compiler, split_includes
 from .hooks import Hooks
 
 # Argument types of a kernel, and its source.
@@ -68,53 +68,29 @@ class Unit:
 
 
 class Units:
-    """Makes units in `folder`. Not `available` where torch's builder or the compiler is not as known."""
+    """Makes units in `folder`. Not `available` where the compiler is not, or torch binds kernels in another way."""
 
     def __init__(self, hooks: Hooks, folder: Path) -> None:
-        self.folder = folder
-        self.command = compiler(hooks, linking=True) if hooks.bindings_cache is not None else []
+        self.compiler = Compiler(hooks, folder, linking=True)
+        self.available = self.compiler.available and hooks.bindings_cache is not None
         self._serial = 0
-
-    def prepare(self) -> None:
-        """Precompile Inductor's header, unless that was done before."""
-        precompiled = self.folder / f"{PREFIX}.gch"
-        if not self.command or precompiled.exists():
-            return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        header, part = self.folder / PREFIX, precompiled.with_suffix(f".{os.getpid()}")
-        header.write_text(INCLUDE + "\n")
-        words = [w for w in self._words(libraries=False) if w != "-shared"]
-        self._run([*words, "-x", "c++-header", str(header), "-o", str(part)])
-        if part.exists():
-            part.rename(precompiled)
 
     def build(self, kernels: Sequence[Kernel]) -> Unit | None:
         """One library of all kernels; None where there are none, or where they do not compile together."""
         distinct = {_key(*kernel): kernel for kernel in kernels}
-        if not distinct or not self.command:
+        if not distinct or not self.available:
             return None
         self._serial += 1
-        source = self.folder / f"unit{os.getpid()}-{self._serial}.cpp"
+        source = self.compiler.folder / f"unit{os.getpid()}-{self._serial}.cpp"
         unit = Unit(source.with_suffix(".so"), {key: f"kernel{i}" for i, key in enumerate(distinct)})
         source.write_text(text(list(distinct.values())))
         try:
-            inputs = ["-include", str(self.folder / PREFIX), str(source), "-o", str(unit.path)]
-            done = self._run([*self._words(libraries=False), *inputs, *self._words(libraries=True)])
+            done = self.compiler.run(str(source), "-o", str(unit.path))
         except subprocess.TimeoutExpired:
             return None
         finally:
             source.unlink(missing_ok=True)
         return unit if done.returncode == 0 and unit.path.exists() else None
-
-    def _words(self, libraries: bool) -> list[str]:
-        """The part of the command line that names libraries, which must come behind the source, or all else."""
-        return [w for w in self.command if w.startswith(("-l", "-L")) == libraries]
-
-    def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=SECONDS, stdin=subprocess.DEVNULL,
-            cwd=self.folder,
-        )  # fmt: skip
 
 
 def text(kernels: Sequence[Kernel]) -> str:

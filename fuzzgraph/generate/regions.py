@@ -25,13 +25,10 @@ def draw_region(
     book: RuleBook, b: Builder, f: FunctionBuilder, forms: Mapping[str, Form], rng: Random
 ) -> Region | None:
     """A form that fits around a random run of nodes that no form holds yet; None where there is none."""
-    body = f.body
-    order = {n.name: i for i, n in enumerate(body)}
-    inside = {i for r in f.regions for i in range(order[r.first], order[r.last] + 1)}
-    free = [i for i in range(len(body)) if i not in inside]
+    body, free = f.body, free_positions(f)
     if not free:
         return None
-    runs = [_run(free, rng) for _ in range(RUNS)]
+    runs = [draw_run(free, rng) for _ in range(RUNS)]
     facts = [facts_of(book, b, f, body[first : last + 1]) for first, last in runs]
     left = list(forms.values())
     while left:
@@ -45,10 +42,17 @@ def draw_region(
     return None
 
 
-def _run(free: list[int], rng: Random) -> tuple[int, int]:
-    """First and last of a few positions that follow each other."""
+def free_positions(f: FunctionBuilder) -> list[int]:
+    """Positions in the body of the nodes that no form holds."""
+    order = {n.name: i for i, n in enumerate(f.body)}
+    inside = {i for r in f.regions for i in range(order[r.first], order[r.last] + 1)}
+    return [i for i in range(len(order)) if i not in inside]
+
+
+def draw_run(free: list[int], rng: Random, more: tuple[int, ...] = (0, 1, 1, 2, 3)) -> tuple[int, int]:
+    """First and last of a few positions that follow each other; `more` says how many there may be behind the first."""
     first = last = rng.choice(free)
-    for _ in range(rng.choice((0, 1, 1, 2, 3))):
+    for _ in range(rng.choice(more)):
         last += last + 1 in free
     return first, last
 

@@ -23,7 +23,7 @@ from ..ir.typing import operands
 from .domains import written_nodes
 from .numbers import Numbers
 from .profile import pick
-from .regions import facts_of
+from .regions import draw_run, facts_of, free_positions
 
 Change = Callable[[RuleBook, Numbers, Builder, FunctionBuilder, Random], None]
 
@@ -109,16 +109,11 @@ def _movable(
     book: RuleBook, b: Builder, f: FunctionBuilder, rng: Random
 ) -> tuple[list[fx.Node], list[fx.Node], list[fx.Node]]:
     """A run of nodes that may stand in another function, what it reads, and what of it is used behind it."""
-    body = f.body
-    order = {n.name: i for i, n in enumerate(body)}
-    inside = {i for r in f.regions for i in range(order[r.first], order[r.last] + 1)}
-    free = [i for i in range(len(body)) if i not in inside]
+    free = free_positions(f)
     if not free:
         raise Rejected("all nodes are in forms")
-    first = last = rng.choice(free)
-    for _ in range(rng.choice((0, 1, 1, 2, 4))):
-        last += last + 1 in free
-    run = body[first : last + 1]
+    first, last = draw_run(free, rng, (0, 1, 1, 2, 4))
+    run = f.body[first : last + 1]
     facts = facts_of(book, b, f, run)
     if not facts.functional or facts.shared or facts.rewritten or not facts.tensors:
         raise Rejected("the nodes have effects, or share memory with others")
@@ -130,28 +125,22 @@ def _movable(
     return run, reads, [n for n in run if n in returned]
 
 
-def hold(b: Builder, function: Function, kind: str, args: tuple[Any, ...]) -> str:
-    """An instance of a function that only the script calls: a module or closure with the constants that the function
-    reads, called in its place. Its name. Raises Rejected where it reads none that a closure could hold."""
-    shared = {s.view_of for s in b.constants} | {s.name for s in b.constants if s.view_of}
-    made = captured(function, {s.name for s in b.constants} - shared)
-    if kind == "closure" and not made.captures:
-        raise Rejected("nothing to capture")
-    b.functions[function.name] = FunctionBuilder(b, made)
-    name = b.fresh_name("m")
-    b.add_closure(Closure(name, function.name, tuple((c, Ref(c)) for c in made.captures), kind, args))
-    b.calls = [replace(c, function=name) if c.function == function.name else c for c in b.calls]
-    return name
-
-
 INSTANCES: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("module", ()), ("module", ()), ("module", ("eval",)), ("closure", ()),
 )  # fmt: skip
 
 
 def hold_constants(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
-    """The function becomes a module or a closure."""
-    hold(b, f.finish(), *rng.choice(INSTANCES))
+    """The function becomes a module or a closure, with the constants that it reads; calls of it are calls of that."""
+    kind, args = rng.choice(INSTANCES)
+    shared = {s.view_of for s in b.constants} | {s.name for s in b.constants if s.view_of}
+    made = captured(f.finish(), {s.name for s in b.constants} - shared)
+    if kind == "closure" and not made.captures:
+        raise Rejected("nothing to capture")
+    b.functions[f.name] = FunctionBuilder(b, made)
+    name = b.fresh_name("m")
+    b.add_closure(Closure(name, f.name, tuple((c, Ref(c)) for c in made.captures), kind, args))
+    b.calls = [replace(c, function=name) if c.function == f.name else c for c in b.calls]
 
 
 def close_over_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
@@ -344,9 +333,8 @@ def _first(b: Builder, f: FunctionBuilder) -> Call:
 
 def _values(f: FunctionBuilder) -> list[fx.Node]:
     """The tensors that a function makes, outside of its forms."""
-    order = {n.name: i for i, n in enumerate(f.body)}
-    spans = [range(order[r.first], order[r.last] + 1) for r in f.regions]
-    found = [n for n in f.body if isinstance(type_of(n), TensorType) and not any(order[n.name] in s for s in spans)]
+    body = f.body
+    found = [body[i] for i in free_positions(f) if isinstance(type_of(body[i]), TensorType)]
     if not found:
         raise Rejected("no value outside of forms")
     return found

@@ -101,6 +101,9 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "state.len": state_len,
 }
 
+# What writes Python state, and whether its argument behind the state says where.
+STATE_WRITES = {"state.append": False, "state.setitem": True, "state.setattr": True, "state.assign": False}
+
 # Python's modules whose functions programs may call by their dotted name; of `builtins`, those that only compute.
 PYTHON: dict[str, ModuleType] = {"builtins": builtins, "math": math, "operator": operator}
 _PURE = frozenset(("abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "round", "sum"))

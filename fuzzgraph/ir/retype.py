@@ -7,7 +7,7 @@ from typing import Any
 import torch.fx as fx
 
 from .builder import Builder
-from .builtins import BUILTINS, OPAQUE
+from .builtins import BUILTINS, OPAQUE, STATE_WRITES
 from .function import FunctionBuilder
 from .nested import functions_in
 from .program import op_of, root_of, type_of
@@ -83,8 +83,7 @@ class _Pass:
             self.function(callee)
 
 
-# Where in a state these put a value or find one: by the first of the arguments behind the state, or at the end.
-_PUT = {"state.append": False, "state.setitem": True, "state.setattr": True, "state.assign": False}
+# What finds a value in state: where the argument behind the state says, or at the end.
 _FOUND = {"state.pop", "state.getitem", "state.getattr", "state.read"}
 
 
@@ -92,14 +91,14 @@ def _follow_state(node: fx.Node, held: dict[Any, Type]) -> None:
     """What is read from state has the type of what the function last put there; where it put nothing, it stays as
     declared. `held` is by state and key."""
     op = op_of(node)
-    if not node.args or op not in _PUT.keys() | _FOUND:
+    if not node.args or op not in STATE_WRITES.keys() | _FOUND:
         return
     state, *key = node.args
-    if op in _PUT:
+    if op in STATE_WRITES:
         value = node.args[-1]
         if isinstance(value, fx.Node):
             kind = type_of(value)
-            held[state, str(key[0]) if _PUT[op] else "-1"] = (
+            held[state, str(key[0]) if STATE_WRITES[op] else "-1"] = (
                 kind.with_(alias=root_of(value)) if isinstance(kind, TensorType) else kind
             )
     else:

@@ -180,6 +180,8 @@ class Edit:
     def _keep_contracts(self) -> None:
         """Raises Rejected where a function that an operator calls gives what it did not give before, or may loop for
         ever."""
+        if not self.contracts:
+            return
         rules = self.tools.book.rules
         loops = called_by_operators(
             n for f in self.functions() for n in f.body if "loop" in getattr(rules.get(op_of(n)), "tags", ())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch.fx as fx
 
-from ..ir.builtins import BUILTINS
+from ..ir.builtins import BUILTINS, STATE_WRITES
 from ..ir.nested import functions_in
 from ..ir.program import Call, Function, Program, Ref, op_of, root_of, type_of
 from ..ir.types import ScalarType, SequenceType, TensorType, Type, UnsizedType
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..grammar import RuleBook
 
 WHOLE = frozenset({"random", "uninitialized", "unstable", "nondeterministic"})
-_WRITES_STATE = ("state.append", "state.setitem", "state.setattr", "state.assign")
 
 Path = tuple[int | str, ...]
 
@@ -153,7 +152,7 @@ class _Flow:
             self._mark(function, node)
             if "inplace" in tags and operands:
                 self._mark(function, operands[0])
-            if op in _WRITES_STATE and operands:
+            if op in STATE_WRITES and operands:
                 self.states.add(op_of(operands[0]))
             if any(n.op == "get_attr" for n in operands) and op == "python":
                 self.states.update(op_of(n) for n in operands if n.op == "get_attr")

@@ -22,7 +22,7 @@ NEGATE = INCLUDE + 'extern "C"  void kernel(const float* in, float* out)\n{ out[
 @pytest.fixture(scope="module")
 def units(tmp_path_factory: pytest.TempPathFactory) -> Units:
     made = Units(hooks.probe(), tmp_path_factory.mktemp("units"))
-    made.prepare()
+    made.compiler.prepare()
     return made
 
 
@@ -61,7 +61,7 @@ def test_other_kernels_are_not_in_it(unit: Unit) -> None:
 def test_kernels_that_do_not_compile_make_no_unit(units: Units) -> None:
     assert units.build([(TYPES[:2], NEGATE), (TYPES[:2], NEGATE.replace("-in", "-nothing"))]) is None
     assert units.build([]) is None
-    assert not list(units.folder.glob("*.cpp"))
+    assert not list(units.compiler.folder.glob("*.cpp"))
 
 
 def test_torch_gets_the_kernels_of_a_unit_where_it_would_compile_them(unit: Unit) -> None:
