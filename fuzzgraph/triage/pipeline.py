@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from .workshop import Workshop
 
 INDEX, INDEX_JSON = "index.md", "index.json"
 LOCK = "triage.lock"
+STOPPING = 2.0  # seconds that an interrupted triage waits for its threads
 Say = Callable[[str], None]
 
 
@@ -118,7 +120,10 @@ def _all(findings: Sequence[Finding], plan: Plan, jobs: int, timeout: float, say
                 thread.join(0.5)
     except KeyboardInterrupt as error:
         fatal.append(error)
-        end_all()
+        until = time.monotonic() + STOPPING
+        while any(thread.is_alive() for thread in threads) and time.monotonic() < until:
+            end_all()  # more than once: a thread may be about to start another script
+            time.sleep(0.1)
         raise
     if fatal:
         raise fatal[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -91,15 +91,17 @@ def verify(
 
 def side_by_side(one: Callable[[Item], Verdict], items: Sequence[Item], jobs: int) -> list[Verdict]:
     """In the order of the items. What still runs is ended when this is interrupted."""
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        return list(pool.map(one, items))
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        end_all()
-        raise
-    finally:
-        pool.shutdown()
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(one, item) for item in items]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            # More than once: a thread may be between deciding to start a script and having started it.
+            while wait(futures, timeout=0.1).not_done:
+                end_all()
+            raise
 
 
 def _verdict(path: Path, finding: Finding | None, python: str) -> Verdict:

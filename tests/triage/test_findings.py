@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 import sys
 import time
 from dataclasses import asdict
@@ -319,7 +320,19 @@ def test_one_triage_at_a_time(tmp_path: Path) -> None:
         lock.release()
 
 
-def test_an_interrupted_verify_leaves_nothing_running(tmp_path: Path) -> None:
+@pytest.mark.parametrize("slow_start", [0, 1])
+def test_an_interrupted_verify_leaves_nothing_running(
+    slow_start: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a script that runs by then, nor one that a thread is just starting."""
+    real = subprocess.Popen
+
+    def popen(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        process: subprocess.Popen[bytes] = real(command, **options)
+        time.sleep(slow_start if options["cwd"].name == "1" else 0)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
     for number in range(2):
         (tmp_path / str(number)).mkdir()
         script = "import time\ntime.sleep(600)\n" if number else "import sys\nsys.exit(1)\n"
