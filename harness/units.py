@@ -45,12 +45,16 @@ class Unit:
     _library: Any = None
 
     def binding(self, argtypes: Sequence[str], source: str) -> Callable[..., None] | None:
-        """What torch would have made of the kernel, or None where it is not in the unit."""
+        """What torch would have made of the kernel, or None where it is not in the unit, or the unit does not load."""
         name = self.names.get(_key(argtypes, source))
         if name is None:
             return None
         if self._library is None:
-            self._library = ctypes.CDLL(str(self.path), mode=os.RTLD_NOW)
+            try:
+                self._library = ctypes.CDLL(str(self.path), mode=os.RTLD_NOW)
+            except OSError:  # a symbol is undefined: torch's own path shows in which of the kernels
+                self.names = {}
+                return None
         return _Binding(argtypes, self._library[f"{name}_entry"])
 
     @contextmanager

@@ -3,7 +3,7 @@
 Random values are drawn in the widest type and rounded: vectorized paths differ between machines for narrow ones.
 """
 
-# ruff: noqa: ANN - quoted in programs, which are plain Python
+# Quoted in programs, which are plain Python.
 # mypy: ignore-errors
 
 import torch

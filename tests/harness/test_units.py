@@ -64,6 +64,14 @@ def test_kernels_that_do_not_compile_make_no_unit(units: Units) -> None:
     assert not list(units.compiler.folder.glob("*.cpp"))
 
 
+def test_of_a_unit_that_does_not_load_torch_compiles_each_kernel(units: Units) -> None:
+    missing = NEGATE.replace("extern", "float nowhere(float);\nextern").replace("-in[0]", "nowhere(in[0])")
+    built = units.build([(TYPES[:2], NEGATE), (TYPES[:2], missing)])
+    assert built is not None
+    assert built.binding(TYPES[:2], missing) is None
+    assert built.binding(TYPES[:2], NEGATE) is None
+
+
 def test_torch_gets_the_kernels_of_a_unit_where_it_would_compile_them(unit: Unit) -> None:
     found = hooks.probe()
     cache = found.bindings_cache
