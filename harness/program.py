@@ -61,12 +61,13 @@ class Variant:
     """How one run differs from the plain one.
 
     `prepare(namespace, inputs) -> inputs` may replace what the program starts from; `around` are entered around
-    `run` and backward, not around `make_inputs`.
+    `run` and backward, not around `make_inputs`; `seed` is of the random numbers that torch draws there.
     """
 
     prepare: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] | None = None
     around: list[Callable[[], contextlib.AbstractContextManager[Any]]] = field(default_factory=list)
     autocast: bool = True
+    seed: int = SEED
 
 
 def identity(function, **_):
@@ -91,7 +92,8 @@ def run_once(loaded: Loaded, wrap: Callable[[Any], Any], variant: Variant | None
         if variant.prepare is not None:
             inputs = variant.prepare(namespace, inputs)
         run.inputs = inputs
-        _seed()
+        _seed(variant.seed)
+        untouched = _random_state(loaded.device)
         with contextlib.ExitStack() as stack:
             for enter in variant.around:
                 stack.enter_context(enter())
@@ -110,6 +112,7 @@ def run_once(loaded: Loaded, wrap: Callable[[Any], Any], variant: Variant | None
             get_states = _part(namespace, "get_states")
             if get_states is not None:
                 run.states = get_states()
+        run.drew = not torch.equal(untouched, _random_state(loaded.device))
     except (SystemExit, Stop):
         raise
     except BaseException as e:  # a program may raise anything; nobody types a Ctrl-C into a child
@@ -160,8 +163,12 @@ def _forget_module() -> None:
     getattr(imports, "cache_clear", lambda: None)()
 
 
-def _seed() -> None:
-    torch.manual_seed(SEED)
+def _random_state(device: str) -> torch.Tensor:
+    return torch.get_rng_state() if device == "cpu" else torch.get_device_module(device).get_rng_state()
+
+
+def _seed(seed: int = SEED) -> None:
+    torch.manual_seed(seed)
     random.seed(SEED)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(SEED % 2**32)

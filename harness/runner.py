@@ -16,7 +16,7 @@ from . import targets
 from .cover import no_compiler
 from .failures import error_info
 from .hooks import Hooks
-from .program import Loaded, OptionError, Stop, identity, patched, run_once
+from .program import SEED, Loaded, OptionError, Stop, Variant, identity, patched, run_once
 from .tools import Tools
 from .units import Kernel, Unit
 
@@ -88,7 +88,7 @@ class Subject:
         refusals = REFUSALS if self.job.options.get("fullgraph") else ALWAYS_REFUSALS
         return not refusals.isdisjoint(describe(error).causes)
 
-    def run(self, extra_config: dict[str, Any] | None = None) -> Run:
+    def run(self, extra_config: dict[str, Any] | None = None, seed: int = SEED) -> Run:
         """Raises OptionError, Stop and SystemExit; what else the program or the compiler raises is in the result."""
         options = self.job.options
         kwargs = {k: options[k] for k in ("dynamic", "fullgraph", "mode") if options.get(k) is not None}
@@ -99,7 +99,7 @@ class Subject:
                 stack.enter_context(no_compiler(self.context.hooks, self.context.kernels))
             elif self.job.kernels and self.context.unit is not None:
                 stack.enter_context(self.context.unit.serving(self.context.hooks))
-            return run_once(self.loaded.under(config), self.target.wrap(kwargs))
+            return run_once(self.loaded.under(config), self.target.wrap(kwargs), Variant(seed=seed))
 
 
 def _refused(job: Job, error: BaseException) -> Outcome:

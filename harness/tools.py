@@ -12,10 +12,13 @@ from ..oracles._exceptions import is_out_of_memory
 from ..oracles._types import Run, Trial
 from .fake import fake_run
 from .precision import float64_variant, perturbing_variant
-from .program import Loaded, OptionError, identity, run_once
+from .program import Loaded, OptionError, Variant, identity, run_once
 
 if TYPE_CHECKING:
     from .runner import Subject
+
+
+OWN_RANDOM = {"inductor.fallback_random": False}
 
 
 class Tools:
@@ -53,6 +56,14 @@ class Tools:
     def reconfigured(self, config: dict[str, Any]) -> Run | None:
         return self._once(("config", repr(sorted(config.items()))), lambda: self._reconfigured(config))
 
+    def reseeded(self, seed: int) -> Run:
+        return self._once(("seed", seed), lambda: run_once(self._loaded, identity, Variant(seed=seed)))
+
+    def own_random(self, seed: int) -> Run | None:
+        if not self._is_inductor():
+            return None
+        return self._once(("own random", seed), lambda: self._anew(lambda: self._subject.run(OWN_RANDOM, seed)))
+
     def again(self) -> Run:
         return self._once("again", lambda: self._anew(self._subject.run))
 
@@ -84,12 +95,13 @@ class Tools:
         return run
 
     def _emulated(self) -> Run | None:
-        if self._subject.target.__name__.rpartition(".")[2] not in ("inductor", "inductor_cuda"):
-            return None
-        if not self._subject.context.hooks.emulate_casts:
+        if not self._is_inductor() or not self._subject.context.hooks.emulate_casts:
             return None
         run = self._anew(lambda: self._subject.run({"inductor.emulate_precision_casts": True}))
         return None if run.error is not None else run
+
+    def _is_inductor(self) -> bool:
+        return self._subject.target.__name__.rpartition(".")[2] in ("inductor", "inductor_cuda")
 
     def _reconfigured(self, config: dict[str, Any]) -> Run | None:
         try:

@@ -15,7 +15,7 @@ RANK = (
     ("metadata", "shape"),
     ("metadata", "memory"), ("structure", None), ("gradient", None), ("aliasing", "mutation"), ("value", None),
     ("aliasing", None),
-    ("metadata", None), ("guard", None), ("equivalence", None), ("device", None), ("fake", None),
+    ("metadata", None), ("guard", None), ("equivalence", None), ("device", None), ("randomness", None), ("fake", None),
     ("missed_error", None),
 )  # fmt: skip
 

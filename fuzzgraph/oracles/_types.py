@@ -12,7 +12,7 @@ import torch
 @dataclass
 class Run:
     """What one execution of a program left behind; `error` is set where it raised (the rest is then partial). `began`:
-    whether it came as far as the program's calls.
+    whether it came as far as the program's calls; `drew`: whether torch's random numbers were asked for.
 
     `results` has one item per call, `inputs` the input tensors after the run, `gradients` what backward left in
     them (None: no gradient), `states` what the program's `get_states()` said.
@@ -24,6 +24,7 @@ class Run:
     states: Any = None
     error: BaseException | None = None
     began: bool = False
+    drew: bool = False
 
 
 @dataclass
@@ -79,6 +80,15 @@ class Tools(Precision, Protocol):
 
     def reconfigured(self, config: dict[str, Any]) -> Run | None:
         """The subject compiled anew under further config patches, or None where this torch lacks one of them."""
+        ...
+
+    def reseeded(self, seed: int) -> Run:
+        """The reference under another seed of torch's random numbers."""
+        ...
+
+    def own_random(self, seed: int) -> Run | None:
+        """The subject compiled anew, with random numbers of its own instead of eager's, or None where the target has no
+        such thing."""
         ...
 
     def again(self) -> Run:

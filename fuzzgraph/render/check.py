@@ -68,3 +68,54 @@ def difference(eager, compiled, wide=None):
         return f"strides: eager {eager.stride()}, compiled {compiled.stride()}"
     grad = eager.requires_grad
     return None if compiled.requires_grad == grad else f"requires_grad: eager {grad}, compiled {not grad}"
+
+
+def random_differences(eager, compiled):
+    """What holds in eager whatever the seed, and not in compiled runs: pairs of a kind and of words. Each run is a dict
+    of leaves, each argument has one for every seed; leaves whose shapes differ between runs are left out."""
+
+    def numbers(run, name):
+        t = run[name].detach()
+        return (torch.view_as_real(t.resolve_conj()) if t.is_complex() else t).double().reshape(-1)
+
+    def alike(a, b):
+        return a.shape == b.shape and torch.allclose(a, b, equal_nan=True)
+
+    def same_zeros(a, b):
+        return torch.equal(a == 0, b == 0)
+
+    def distinct(run, group):
+        values = torch.cat([numbers(run, name) for name in group])
+        return values[~values.isnan()].unique().numel()
+
+    def masks(run, name):
+        t = run[name].detach()
+        return (t == 0).reshape(-1, t.shape[-1]).unique(dim=0).shape[0] if t.dim() > 1 else 0
+
+    found, first = [], eager[0]
+    shapes = [{k: t.shape for k, t in r.items() if isinstance(t, torch.Tensor) and t.numel()} for r in eager + compiled]
+    names = [k for k in shapes[0] if all(shape.get(k) == shapes[0][k] for shape in shapes)]
+    changing = [k for k in names if not all(alike(numbers(r, k), numbers(first, k)) for r in eager)]
+    for k in names:
+        if k not in changing and not any(alike(numbers(r, k), numbers(first, k)) for r in compiled):
+            found.append(("value", f"{k} differs from eager, where it is the same for all seeds"))
+    pairs = [(a, b) for i, b in enumerate(changing) for a in changing[:i] if first[a].dtype == first[b].dtype]
+    for group in [(k,) for k in changing] + pairs:
+        theirs, ours = [distinct(r, group) for r in eager], [distinct(r, group) for r in compiled]
+        label = " and ".join(map(str, group))
+        if min(theirs) >= 4 and max(ours) <= min(theirs) / 2:
+            found.append(("repeated", f"{label}: {min(theirs)} or more distinct values in eager, compiled {max(ours)}"))
+        elif min(ours) >= 4 and min(ours) >= max(theirs) * 2:
+            found.append(("varied", f"{label}: {max(theirs)} or less distinct values in eager, compiled {min(ours)}"))
+    for k in changing:
+        theirs, ours = [masks(r, k) for r in eager], [masks(r, k) for r in compiled]
+        if min(theirs) >= 4 and max(ours) <= min(theirs) / 2:
+            words = f"{k}: in {min(theirs)} rows or more zeros are placed differently in eager, in {max(ours)} compiled"
+            found.append(("repeated", words))
+    for a, b in pairs:
+        for agree, what in (alike, "equal"), (same_zeros, "zero in the same places"):
+            both = [(numbers(r, a), numbers(r, b)) for r in eager + compiled]
+            keeps = [len(x) >= 4 and agree(x, y) for x, y in both]
+            if all(keeps[: len(eager)]) and not all(keeps):
+                found.append(("unequal", f"{a} and {b} are {what} in eager for all seeds, not compiled"))
+    return found

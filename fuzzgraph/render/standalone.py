@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..ir.program import Program
 from . import check, quote
@@ -12,7 +12,7 @@ from .contexts import compile_kwargs
 from .forms import Form, load_forms
 from .literals import literal
 from .module import has_gradients, has_states, module_parts, python_modules
-from .unusual import MISSED, NAMES, fake_compare
+from .unusual import MISSED, NAMES, RANDOM, fake_compare
 
 if TYPE_CHECKING:
     from ..grammar import RuleBook
@@ -21,14 +21,15 @@ Path = Sequence[str | int]
 
 _MODULES = {"inductor": "torch._inductor", "dynamo": "torch._dynamo", "functorch": "torch._functorch"}
 
-PARTS = ("results", "inputs", "gradients", "states", "structure", "memory")
+VALUES = ("results", "inputs", "gradients", "states")
+PARTS = (*VALUES, "structure", "memory")
 
 _TREE = ("keystr", "tree_leaves", "tree_leaves_with_path", "tree_structure")
 
 # Compiled code draws eager's random numbers, and no result of an earlier run is taken from a cache.
-_SETTINGS = (
-    ("inductor.fallback_random", True), ("inductor.fx_graph_cache", False), ("functorch.enable_autograd_cache", False),
-)  # fmt: skip
+_SETTINGS = {
+    "inductor.fallback_random": True, "inductor.fx_graph_cache": False, "functorch.enable_autograd_cache": False,
+}  # fmt: skip
 
 _COMPARE = '''\
 def compare():
@@ -124,8 +125,9 @@ ALL = Checks()
 
 def standalone(
     program: Program, book: RuleBook | None = None, *, title: str = "", details: str = "", crash: bool = False,
-    fake: bool = False, missed_error: bool = False, checks: Checks = ALL, ignore: Sequence[Path] = (),
-    limit: int = 300, hang: bool = True, backend: str = "", forms: Mapping[str, Form] | None = None,
+    fake: bool = False, missed_error: bool = False, random: str = "", checks: Checks = ALL,
+    ignore: Sequence[Path] = (), limit: int = 300, hang: bool = True, backend: str = "",
+    forms: Mapping[str, Form] | None = None,
 ) -> str:  # fmt: skip
     """A script that runs the program eagerly and compiled: the same functions as `render`, and a main.
 
@@ -133,17 +135,19 @@ def standalone(
     differs from eager in what it prints, 0 when they agree, 125 when the eager run fails. With `crash` only that the
     compiled run gets through is checked, which makes it much shorter; for a program that expects an error (or with
     `missed_error`) that it raises an exception of eager's type, 125 where eager raises nothing; with `fake` FakeTensors
-    are held against eager, and nothing is compiled. `checks` says what is compared. `ignore` lists what may hold other
-    values, by paths such as ("results", 0, 1): call 0, second item; ("inputs", "x"), ("states", "log"),
-    ("gradients",). `backend` is torch.compile's, "" its default. `title` and `details` become the docstring. Raises
-    ProgramError as `render` does.
+    are held against eager, and nothing is compiled; with `random` (a kind of `check.random_differences`) runs under
+    several seeds are compared, in which compiled code draws random numbers of its own. `checks` says what is compared.
+    `ignore` lists what may hold other values, by paths such as ("results", 0, 1): call 0, second item; ("inputs", "x"),
+    ("states", "log"), ("gradients",). `backend` is torch.compile's, "" its default. `title` and `details` become the
+    docstring. Raises ProgramError as `render` does.
     """
     reserved = quote.names(check) | {"compare", "execute", "same", *NAMES, *_TREE}
     parts = module_parts(program, book, load_forms() if forms is None else forms, reserved, options_in_run=True)
     missed_error = missed_error or program.options.expects_error
     short = crash or missed_error  # nothing is compared
+    checks = Checks(VALUES, layout=False) if random else checks
     narrow = any(_narrow(s.type.dtype) for s in (*program.inputs, *program.constants))
-    wide = narrow and checks.values and not (short or fake)
+    wide = narrow and checks.values and not (short or fake or random)
     arguments = _arguments(program, backend)
     main = {"EAGER": "execute(lambda f: f)", "STEP": "compiled", "DO": "sys.exit(compare())", "LIMIT": str(limit)}
     main["HANG"] = "" if hang else "\n                failed = 125"
@@ -155,13 +159,16 @@ def standalone(
         parts += [quote.source("raises_alike", check), MISSED.replace("ARGS", arguments)] if missed_error else []
         main["DO"] = "sys.exit(missed())" if missed_error else f"execute(lambda f: torch.compile({arguments}))"
         main["EAGER"] = "sys.exit(raised(lambda f: f) is None)" if missed_error else main["EAGER"]
+    elif random:
+        parts += _random_parts(program, checks, random, arguments)
     else:
         parts += [*_judges(program, wide, checks), _execute(program, wide, checks)]
         parts += [_compare(wide, ignore if checks.values else (), arguments, checks)]
     end = _MAIN
     for word, text in main.items():
         end = end.replace(word, text)
-    header = _header(program, wide, _tree_functions(program, checks, short, fake), fake)
+    tree = _tree_functions(program, checks, short, fake)
+    header = _header(program, wide, tree, fake, {"inductor.fallback_random": False} if random else {})
     header = "".join(f"import {name}\n" for name in python_modules(parts)) + header
     return _docstring(title, details) + header + "\n\n\n" + "\n\n\n".join([*parts, end]) + "\n"
 
@@ -213,14 +220,14 @@ def _docstring(title: str, details: str) -> str:
     return f'"""{text}{chr(10) if details.strip() else ""}"""\n\n' if text else ""
 
 
-def _header(program: Program, wide: bool, tree: Sequence[str], fake: bool) -> str:
+def _header(program: Program, wide: bool, tree: Sequence[str], fake: bool, settings: Mapping[str, Any]) -> str:
     lines = ["import subprocess", "import sys", "", "import torch", "import torch._functorch.config"]
     lines += ["from torch._dynamo.utils import same"] if wide else []
     lines += ["from torch._subclasses.fake_tensor import FakeTensorMode"] if fake else []
     lines += [f"from torch.utils._pytree import {', '.join(tree)}"] if tree else []
     # Loops, and with them what is fused, are other ones for more threads; programs are found with one.
     lines += ["", "torch.set_num_threads(1)"]
-    for key, value in (*_SETTINGS, *program.options.config):
+    for key, value in ({**_SETTINGS, **dict(program.options.config), **settings}).items():
         module, _, name = key.partition(".")
         lines.append(f"{_MODULES.get(module, module)}.config.{name} = {literal(value)}")
     return "\n".join(lines)
@@ -260,6 +267,13 @@ def _compare(wide: bool, ignore: Sequence[Path], arguments: str, checks: Checks)
     text = text.replace("LEAF", ", wide.get(k)" if wide else "")
     paths = "".join(repr("".join(f"[{key!r}]" for key in path)) + ", " for path in ignore)
     return text.replace("IGNORE", _IGNORE.replace("PATHS", paths.rstrip()) if ignore else "")
+
+
+def _random_parts(program: Program, checks: Checks, kind: str, arguments: str) -> list[str]:
+    execute = _execute(program, False, checks).replace("(wrap)", "(wrap, seed=0)")
+    execute = execute.replace("manual_seed(0)", "manual_seed(seed)")
+    compare = RANDOM.replace("ARGS", arguments).replace("KIND", repr(kind))
+    return [quote.source("random_differences", check), execute, compare]
 
 
 def _arguments(program: Program, backend: str) -> str:

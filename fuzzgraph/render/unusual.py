@@ -1,11 +1,11 @@
 """Reproducers of failures that are no difference between two results: errors that are missed, types that FakeTensors
-get wrong. Each is a function for the script's main."""
+get wrong, random numbers that are not what eager's have in common. Each is a function for the script's main."""
 
 from __future__ import annotations
 
 from ..ir.program import Program
 
-NAMES = {"facts", "missed", "raised", "FakeTensorMode"}
+NAMES = {"facts", "random_differences", "missed", "raised", "FakeTensorMode"}
 
 MISSED = '''\
 def raised(wrap):
@@ -21,6 +21,15 @@ def missed():
     print(f"eager: {type(eager).__name__}: {eager}")
     print(f"compiled: {type(compiled).__name__}: {compiled}" if compiled else "compiled raises nothing")
     return not raises_alike(eager, compiled)'''
+
+RANDOM = '''\
+def compare():
+    """Compiled code draws random numbers of its own: only what holds in eager under every seed can be compared."""
+    eager = [execute(lambda f: f, seed) for seed in range(8)]
+    compiled = [execute(lambda f: torch.compile(ARGS), seed) for seed in range(3)]
+    found = [text for kind, text in random_differences(eager, compiled) if kind == KIND]
+    print(*found, sep="\\n")
+    return bool(found)'''
 
 FAKE = '''\
 def facts(leaf):

@@ -19,14 +19,16 @@ from .signature import core, input_dtypes, operator_set, signature
 FILE = "known-issues.toml"
 # Operators a program may have beside those that a predicate names: a larger one may well show another bug.
 BESIDE = 2
-_TEXTS = {"link", "title", "signature", "oracle", "kind", "program", "script"}
+_PATTERNS = ("signature", "message")
+_TEXTS = {"link", "title", *_PATTERNS, "oracle", "kind", "program", "script"}
 _LISTS = {"operators", "dtypes"}
 
 
 @dataclass(frozen=True)
 class Issue:
-    """One entry. It matches by `signature` (a regular expression, searched in a finding's keys) and by predicate: all
-    of `operators` (at most BESIDE others), one of `dtypes`, `oracle`, `kind`; whatever is left out matches all.
+    """One entry. It matches by `signature` (a regular expression, searched in a finding's keys), by `message` (one that
+    is searched in what the failure says) and by predicate: all of `operators` (at most BESIDE others), one of `dtypes`,
+    `oracle`, `kind`; whatever is left out matches all.
     `program` (.fg text) or `script` (Python that exits 1 while the bug exists) let `fuzzgraph verify` say whether it is
     fixed."""
 
@@ -34,6 +36,7 @@ class Issue:
     link: str
     title: str = ""
     signature: str = ""
+    message: str = ""
     oracle: str = ""
     kind: str = ""
     operators: tuple[str, ...] = ()
@@ -43,6 +46,8 @@ class Issue:
 
     def matches(self, failure: Failure, program: Program, keys: Iterable[str] = ()) -> bool:
         if self.oracle not in ("", failure.oracle) or self.kind not in ("", failure.kind):
+            return False
+        if not re.search(self.message, failure.message):
             return False
         if self.signature:
             texts = [signature(failure, program).text, core(failure), *keys]
@@ -100,11 +105,12 @@ def _issue(path: Path, name: str, entry: Any) -> Issue:
         raise UsageError(f"unknown key {key!r}", where=where, hint=f"known: {', '.join(sorted(_TEXTS | _LISTS))}")
     if "link" not in entry:
         raise UsageError("lacks a link", where=where)
-    if not any(entry.get(key) for key in ("signature", "operators", "oracle")):
-        raise UsageError("matches everything", where=where, hint="give a signature, operators or an oracle")
-    try:
-        re.compile(entry.get("signature", ""))
-    except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(f"signature is no regular expression: {error}", where=where) from error
+    if not any(entry.get(key) for key in (*_PATTERNS, "operators", "oracle")):
+        raise UsageError("matches everything", where=where, hint="give a signature, a message, operators or an oracle")
+    for key in _PATTERNS:
+        try:
+            re.compile(entry.get(key, ""))
+        except (re.error, RecursionError, OverflowError) as error:
+            raise UsageError(f"{key} is no regular expression: {error}", where=where) from error
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
     return Issue(name, **values)

@@ -20,8 +20,8 @@ SEVERITIES = (
     "missed error", "unusual configuration",
 )  # fmt: skip
 _BY_ORACLE = {
-    "value": 0, "guard": 0, "equivalence": 0, "device": 0, "gradient": 1, "structure": 1, "crash": 2, "metadata": 3,
-    "aliasing": 3, "fake": 3, "missed_error": 4,
+    "value": 0, "randomness": 0, "guard": 0, "equivalence": 0, "device": 0, "gradient": 1, "structure": 1, "crash": 2,
+    "metadata": 3, "aliasing": 3, "fake": 3, "missed_error": 4,
 }  # fmt: skip
 # Settings that rank a finding no lower: they change no result by their meaning.
 ORDINARY_MODES = (None, "default")

@@ -39,10 +39,16 @@ def script(
     seen = {failure.oracle for failure in failures}
     return standalone(
         program, book, title=title, details=details, crash=seen <= {"crash"}, fake=seen == {"fake"},
-        missed_error=seen == {"missed_error"}, checks=checks_for(failures),
+        missed_error=seen == {"missed_error"}, random=_random(failures), checks=checks_for(failures),
         ignore=ignored(oracles.plan_all(program, book)), backend=BACKENDS.get(target, ""),
         hang=any(f.kind == "timeout" for f in failures),
     )  # fmt: skip
+
+
+def _random(failures: Sequence[Failure]) -> str:
+    """The kind of a failure that shows in random numbers alone."""
+    kinds = {failure.kind for failure in failures if failure.oracle == "randomness"}
+    return kinds.pop() if len(kinds) == len(failures) == 1 else ""
 
 
 # What of a run an oracle looks at; the others look at all of it.

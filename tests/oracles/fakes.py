@@ -8,8 +8,10 @@ class FakeTools:
 
     def __init__(
         self, reference, perturbed=None, float64=None, rerun=None, emulated=None, low_precision=False, cpu=None,
-        fake=None, reconfigured=None, again=None, others=None,
+        fake=None, reconfigured=None, again=None, others=None, reseeded=None, own_random=None,
     ):  # fmt: skip
+        self._reseeded, self._own_random = reseeded, own_random
+        self.seeds = []  # that compiled code was run under
         self.reference = reference
         self._perturbed, self._float64, self._rerun, self._emulated = perturbed, float64, rerun, emulated
         self.low_precision, self._cpu = low_precision, cpu
@@ -40,6 +42,13 @@ class FakeTools:
     def reconfigured(self, config):
         return self._reconfigured
 
+    def reseeded(self, seed):
+        return self._reseeded(seed) if self._reseeded else self.reference
+
+    def own_random(self, seed):
+        self.seeds.append(seed)
+        return self._own_random(seed) if self._own_random else None
+
     def again(self):
         return self._again or self.reference
 
@@ -56,6 +65,6 @@ class FakeTools:
         self.reasons.append(reason)
 
 
-def run(*results, inputs=None, gradients=None, states=None, error=None):
+def run(*results, inputs=None, gradients=None, states=None, error=None, drew=False):
     """One result per call."""
-    return Run(list(results), inputs or {}, gradients or {}, states, error)
+    return Run(list(results), inputs or {}, gradients or {}, states, error, drew=drew)

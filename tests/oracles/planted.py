@@ -1,10 +1,11 @@
-"""A preload: one fault for each of three oracles to find, in the compiler itself."""
+"""A preload: one fault for each of four oracles to find, in the compiler itself."""
 
 
 def apply():
     guards_do_not_see_grad_mode()
     sine_is_cosine_where_nothing_is_vectorized()
     a_meta_kernel_lies()
+    every_row_draws_the_same()
 
 
 def guards_do_not_see_grad_mode():
@@ -27,3 +28,14 @@ def a_meta_kernel_lies():
     library = torch.library.Library("aten", "IMPL", "Meta")
     library.impl("erfc", lambda x: x.new_empty(x.shape, dtype=torch.float64), allow_override=True)
     globals()["kept"] = library  # it undoes itself when it is collected
+
+
+def every_row_draws_the_same():
+    from torch._inductor import inductor_prims, lowering
+
+    draw = lowering.lowerings[inductor_prims.random]
+
+    def draw_row(size, seed, mode, *, offset=0):
+        return lowering.expand(draw(size[-1:], seed, mode, offset=offset), size)
+
+    lowering.lowerings[inductor_prims.random] = draw_row

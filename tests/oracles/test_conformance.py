@@ -53,6 +53,13 @@ PLANTED = {
         (EQUIVALENCE, GOOD, GOOD, {"reconfigured": run(X.clone())}),
     ),
 }
+DRAWN = torch.rand(8, 6, 4, generator=torch.Generator().manual_seed(0))
+DREW = run(DRAWN[0], drew=True)
+SEEDS = {"reseeded": lambda seed: run(DRAWN[seed], drew=True)}
+PLANTED["randomness"] = (
+    ({}, DREW, DREW, {**SEEDS, "own_random": lambda seed: run(DRAWN[seed][:1].expand(6, 4), drew=True)}),
+    ({}, DREW, DREW, {**SEEDS, "own_random": lambda seed: run(DRAWN[seed + 4] / 2, drew=True)}),
+)
 
 
 @pytest.fixture(params=oracles.names())

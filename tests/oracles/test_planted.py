@@ -1,4 +1,4 @@
-"""Guard, equivalence and fake find faults planted in the compiler, and nothing in programs that those do not touch."""
+"""Guard, equivalence, fake and randomness find faults planted in the compiler, and nothing in programs that those do not touch."""
 
 from pathlib import Path
 
@@ -81,3 +81,18 @@ def test_a_setting_that_changes_values(world, monkeypatch, op, kinds):
 def test_a_meta_kernel_that_lies(world, op, kinds):
     found = failures(world, PLAIN.format(op=op), "fake")
     assert [(f.oracle, f.kind) for f in found] == [("fake", kind) for kind in kinds]
+
+
+DRAWING = """input x: f32{shape} values normal
+def f(x) {{
+  r = rand_like(x)
+  a = add(r, x)
+  return (r, a)
+}}
+call f(x)"""
+
+
+@pytest.mark.parametrize(("shape", "kinds"), [([6, 8], ["repeated"]), ([48], [])])
+def test_rows_that_draw_the_same(world, shape, kinds):
+    found = failures(world, DRAWING.format(shape=shape), "randomness")
+    assert [(f.oracle, f.kind) for f in found] == [("randomness", kind) for kind in kinds]

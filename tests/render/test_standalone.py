@@ -262,6 +262,32 @@ def test_fake_tensors_against_eager(monkeypatch: pytest.MonkeyPatch) -> None:
     assert namespace["compare"]() is True
 
 
+DRAWING = """fuzzgraph 1
+input x: f32[4, 6] values full(1)
+def f(x) {
+  r: f32[4, 6] = rand_like(x)
+  return r
+}
+call f(x)
+"""
+
+
+def test_random_numbers_are_compared_over_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    def differ(kind: str, compiled: str) -> bool:
+        code = script(DRAWING, random=kind)
+        assert "fallback_random = False" in code and "fallback_random = True" not in code
+        plain = "\n".join(line for line in code.splitlines() if not line.startswith("torch._"))
+        namespace: dict[str, Any] = {"__name__": "repro"}
+        exec(plain.replace("torch.compile(f)", compiled), namespace)
+        differ: bool = namespace["compare"]()
+        return differ
+
+    assert not differ("repeated", "lambda x: 1 - f(x)")
+    assert not differ("varied", "lambda x: f(x)[:1].expand(4, 6)")
+    assert differ("repeated", "lambda x: f(x)[:1].expand(4, 6)")
+    assert "['results'][0]: 24 or more distinct values in eager, compiled 6\n" in capsys.readouterr().out
+
+
 def test_a_back_end_of_its_own() -> None:
     assert 'torch.compile(f, backend="aot_eager", dynamic=True)' in script(FLOATS, backend="aot_eager")
 

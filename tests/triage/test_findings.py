@@ -177,6 +177,9 @@ dtypes = ["f32"]
 [issue.2]
 link = "https://example.org/2"
 signature = "bad .ey"
+[issue.3]
+link = "https://example.org/3"
+message = "no matching .unction"
 """
 
 
@@ -185,12 +188,13 @@ def entries(tmp_path: Path, text: str = KNOWN) -> known.KnownIssues:
     return known.load([tmp_path / "known.toml"], with_shipped=False)
 
 
-def test_known_issues_match_by_predicate_or_signature(tmp_path: Path) -> None:
+def test_known_issues_match_by_predicate_signature_or_message(tmp_path: Path) -> None:
     found = entries(tmp_path)
     assert found.find(VALUE, program()).name == "1"  # type: ignore[union-attr]
     assert found.find(VALUE, program(dtype="f64")) is None
     assert found.find(VALUE, program("neg")) is None
     assert found.find(KEYERROR, program("neg")).name == "2"  # type: ignore[union-attr]
+    assert found.find(CPP, program("neg")).name == "3"  # type: ignore[union-attr]
     big = TEXT.replace("return a", "b: f32[4] = neg(a)\n  c: f32[4] = sin(b)\n  d: f32[4] = cos(c)\n  return d")
     assert found.find(VALUE, parse(big.format(op="abs", dtype="f32", values="normal", option=""))) is None
 
@@ -203,6 +207,7 @@ def test_known_issues_match_by_predicate_or_signature(tmp_path: Path) -> None:
         ("[issue.1]\nlink = 'x'\noperator = 'a'", "unknown key 'operator'"),
         ("[issue.1]\nlink = 'x'\noperators = 'a'", "operators must be a list of texts"),
         ("[issue.1]\nlink = 'x'\nsignature = '('", "signature is no regular expression"),
+        ("[issue.1]\nlink = 'x'\nmessage = '('", "message is no regular expression"),
         ("[bug.1]\nlink = 'x'", "unknown table 'bug'"),
         ("[issue.1", "not a TOML file"),
     ],

@@ -1,0 +1,70 @@
+"""Random numbers: what holds in eager whatever the seed must hold where Inductor draws numbers of its own.
+
+Compiled code draws other numbers than eager (here `fallback_random` is off, as users have it), so no value can be
+compared. Compared is what eight eager runs under different seeds have in common: results that are the same for all of
+them, the number of distinct values in a result or in two results (rows that repeat, numbers drawn once too often),
+and results that are equal or zero in the same places (a mask and what was masked by it). It cannot judge distributions,
+nor results of fewer than four elements.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..ir.program import op_of
+from ..render.check import random_differences
+from ._exceptions import describe
+from ._failure import Failure
+from ._snapshot import show, table
+from ._types import Run, Tools
+
+if TYPE_CHECKING:
+    from ..grammar import RuleBook
+    from ..ir.program import Program
+
+# Two independent truth values agree in all eager runs once in 2**8, those of the four elements asked for at least once
+# in 2**32. Compiled code is run under more than one seed only where the first one looks wrong.
+EAGER_SEEDS, COMPILED_SEEDS = range(8), range(3)
+MESSAGES = {
+    "value": "differs whatever the seed", "repeated": "random numbers repeat",
+    "varied": "more random numbers than in eager", "unequal": "what is drawn once in eager is drawn twice",
+}  # fmt: skip
+
+
+def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
+    """Only programs with operators that draw are asked."""
+    rules = book.rules if book is not None else {}
+    nodes = [node for function in program.functions for node in function.body]
+    return {} if any("random" in rules[op].tags for op in map(op_of, nodes) if op in rules) else None
+
+
+def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> list[Failure]:
+    """At most one failure of each kind: value, repeated, varied, unequal, exception."""
+    if subject.error is not None or reference.error is not None or not reference.drew:
+        return []
+    own = tools.own_random(0)
+    if own is None or tools.harmless(own):
+        return []
+    if own.error is not None:
+        d = describe(own.error)
+        detail = f"with random numbers of its own: {d.traceback}"
+        return [Failure("randomness", "exception", d.stage, d.message, detail, d.frames, d.exc_type, d.causes)]
+    eager = [tools.reseeded(seed) for seed in EAGER_SEEDS]
+    if any(run.error is not None for run in eager) or not _differences(eager, [own], subject):
+        return []
+    compiled = [tools.own_random(seed) for seed in COMPILED_SEEDS]
+    ran = [run for run in compiled if run is not None and run.error is None]
+    found = {kind: words for kind, words in reversed(_differences(eager, ran, subject))}
+    return [Failure("randomness", kind, "run", MESSAGES[kind], words) for kind, words in found.items()]
+
+
+def _differences(eager: list[Run], compiled: list[Run], subject: Run) -> list[tuple[str, str]]:
+    """A value that differs with eager's own random numbers, too, is none of this oracle's."""
+    wrong = random_differences([_leaves(eager[0])], [_leaves(subject)])
+    others = {words for kind, words in wrong if kind == "value"}
+    found = random_differences([_leaves(run) for run in eager], [_leaves(run) for run in compiled])
+    return [(kind, words) for kind, words in found if words not in others]
+
+
+def _leaves(run: Run) -> dict[str, Any]:
+    return {show(key): value for key, value in table(run).items()}
