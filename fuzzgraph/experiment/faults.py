@@ -15,6 +15,7 @@ from random import Random
 
 from fuzzgraph import oracles
 from fuzzgraph.check.source import constants, text_of
+from fuzzgraph.check.verdict import rank
 from fuzzgraph.corpus.tree import write_whole
 from fuzzgraph.errors import FuzzgraphError, UsageError
 from fuzzgraph.execution.protocol import Failure, Outcome
@@ -27,6 +28,7 @@ from fuzzgraph.rng import Streams
 from fuzzgraph.triage import record
 from fuzzgraph.triage.bisection import Bisection
 from fuzzgraph.triage.folder import Discovery, files
+from fuzzgraph.triage.matching import Shows
 from fuzzgraph.triage.node import FirstNode
 from fuzzgraph.triage.signature import core, signature
 from fuzzgraph.triage.steps import Plan, Triage
@@ -47,10 +49,11 @@ ALLOWED = 3
 GROWING = ("insert_node", "insert_chain", "splice", "insert_view")
 # Mutations between two looks at whether the fault still shows, at first; looks, after which no more are made.
 STRIDE, LOOKS = 6, 24
-# The rung at which a fault in one of torch's files should show; the first that fits.
+# The rung at which a fault in one of torch's files should show; the first that fits. A guard that is missing shows on
+# any rung: where use was made of what it guards.
 RUNGS = (
-    ("_dynamo/", "dynamo"), ("_functorch/", "aot"), ("_decomp/", "decomp"), ("_inductor/decomposition.py", "decomp"),
-    ("_inductor/", "inductor"),
+    ("_dynamo/guards.py", ""), ("_dynamo/", "dynamo"), ("_functorch/", "aot"), ("_decomp/", "decomp"),
+    ("_inductor/decomposition.py", "decomp"), ("_inductor/", "inductor"),
 )  # fmt: skip
 
 
@@ -106,9 +109,10 @@ class Measuring:
         if plain.status != "ok" or not shown.failures:
             problem = f"no trigger: {shown.status} with the fault, {plain.status} without"
             return replace(row, problem=problem)
-        padded, outcome = self.padded(program, shown, fault)
+        wanted = min(shown.failures, key=rank)
+        padded, outcome = self.padded(program, shown, wanted, fault)
         row = replace(row, padded=padded.size)
-        failure = next(f for f in outcome.failures if alike(f, shown.failures[0]))
+        failure = next(f for f in outcome.failures if alike(f, wanted))
         triage = Triage(self._finding(fault, padded, outcome, failure), self.workshop, Plan(), lambda step: None)
         triage.deflake()
         if not triage.confirmed:
@@ -117,19 +121,19 @@ class Measuring:
             step()
         triage.finding.save()
         found = triage.finding.triage
-        status = self.run(triage.finding.program(), None).status
+        left = Shows(failure)(self.run(triage.finding.program(), None))
         return replace(
             row, minimized=found["minimize"]["after"], executions=found["minimize"]["executions"],
             rung=found["ladder"]["rung"], bisected=Bisection(**found["bisect"]).text,
             node=FirstNode(**found["node"]).text,
-            problem="" if status == "ok" else f"what is left has another bug: {status} without the fault",
+            problem="what is left fails without the fault, too" if left else "",
         )  # fmt: skip
 
-    def padded(self, program: Program, shown: Outcome, fault: Path) -> tuple[Program, Outcome]:
-        """A program of up to `size` operators around this one, and how it fails with the fault: in the way of the
-        first failure of `shown`, and not without the fault."""
+    def padded(self, program: Program, shown: Outcome, wanted: Failure, fault: Path) -> tuple[Program, Outcome]:
+        """A program of up to `size` operators around this one, which fails as `shown`, and how it fails with the fault:
+        in the way of `wanted`, and not without the fault."""
         rng = self.streams.stream("pad", fault.stem)
-        wanted, best, outcome, stride = shown.failures[0], program, shown, STRIDE
+        best, outcome, stride = program, shown, STRIDE
         for _ in range(LOOKS):
             if best.size >= self.size:
                 break

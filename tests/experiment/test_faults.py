@@ -40,7 +40,8 @@ def test_a_fault_says_where_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("where", "rung"),
     [
-        ("_dynamo/guards.py", "dynamo"),
+        ("_dynamo/side_effects.py", "dynamo"),
+        ("_dynamo/guards.py", ""),
         ("_functorch/_aot_autograd/functional_utils.py", "aot"),
         ("_decomp/decompositions.py", "decomp"),
         ("_inductor/decomposition.py", "decomp"),
@@ -82,7 +83,7 @@ def test_a_trigger_is_hidden_where_it_still_fails(tmp_path: Path, monkeypatch: p
             measuring = Measuring(tmp_path, workshop, Streams(3), 12)
             monkeypatch.setattr(measuring, "run", run)
             program = parse(TRIGGER, workshop.infer, workshop.book.check)
-            made.append(measuring.padded(program, run(program, tmp_path), tmp_path / "a.py"))
+            made.append(measuring.padded(program, run(program, tmp_path), WRONG, tmp_path / "a.py"))
     (padded, outcome), (again, _) = made
     assert outcome.failures == (WRONG,)
     assert 8 <= padded.size <= 12

@@ -1,4 +1,4 @@
-"""Guard, equivalence, fake and randomness find faults planted in the compiler, and nothing in programs that those do not touch."""
+"""Guard, equivalence, fake and randomness find faults planted in the compiler, and nothing in programs without."""
 
 from pathlib import Path
 
