@@ -122,6 +122,9 @@ def _trouble(failure: Failure) -> str:
         ("metadata", "dtype"): "wrong dtype of an output", ("aliasing", "mutation"): "wrong value of a mutated input",
         ("aliasing", "invented"): "outputs share memory that do not in eager",
         ("aliasing", "lost"): "outputs do not share memory as in eager",
+        ("randomness", "repeated"): "random numbers repeat",
+        ("randomness", "varied"): "more random numbers than in eager",
+        ("randomness", "unequal"): "what is drawn once in eager is drawn twice",
         ("missed_error", "missed"): "error of eager is not raised",
         ("missed_error", "error_type"): "another exception than eager's",
     }  # fmt: skip
