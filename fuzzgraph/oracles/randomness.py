@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..ir.program import op_of
-from ..render.check import random_differences
+from ..render.check import alike, random_count, random_unequal, random_value, seeded
 from ._exceptions import describe
 from ._failure import Failure
 from ._snapshot import show, table
@@ -54,16 +54,20 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
         return []
     compiled = [tools.own_random(seed) for seed in COMPILED_SEEDS]
     ran = [run for run in compiled if run is not None and run.error is None]
-    found = {kind: words for kind, words in reversed(_differences(eager, ran, subject))}
-    return [Failure("randomness", kind, "run", MESSAGES[kind], words) for kind, words in found.items()]
+    found = _differences(eager, ran, subject)
+    return [Failure("randomness", kind, "run", MESSAGES[kind], words[0][:500]) for kind, words in found.items()]
 
 
-def _differences(eager: list[Run], compiled: list[Run], subject: Run) -> list[tuple[str, str]]:
-    """A value that differs with eager's own random numbers, too, is none of this oracle's."""
-    wrong = random_differences([_leaves(eager[0])], [_leaves(subject)])
-    others = {words for kind, words in wrong if kind == "value"}
-    found = random_differences([_leaves(run) for run in eager], [_leaves(run) for run in compiled])
-    return [(kind, words) for kind, words in found if words not in others]
+def _differences(eager: list[Run], compiled: list[Run], subject: Run) -> dict[str, list[str]]:
+    """In words, by kind. Of values that no seed changes, those count that are right with eager's random numbers."""
+    theirs, ours = [_leaves(run) for run in eager], [_leaves(run) for run in compiled]
+    [first], [plain], _ = seeded(theirs[:1], [_leaves(subject)])
+    right = [{k: run[k] for k, t in first.items() if alike(t, plain[k])} for run in theirs]
+    found = {
+        "value": random_value(right, ours), "repeated": random_count(theirs, ours),
+        "varied": random_count(theirs, ours, more=True), "unequal": random_unequal(theirs, ours),
+    }  # fmt: skip
+    return {kind: words for kind, words in found.items() if words}
 
 
 def _leaves(run: Run) -> dict[str, Any]:

@@ -70,52 +70,69 @@ def difference(eager, compiled, wide=None):
     return None if compiled.requires_grad == grad else f"requires_grad: eager {grad}, compiled {not grad}"
 
 
-def random_differences(eager, compiled):
-    """What holds in eager whatever the seed, and not in compiled runs: pairs of a kind and of words. Each run is a dict
-    of leaves, each argument has one for every seed; leaves whose shapes differ between runs are left out."""
+def alike(a, b):
+    return a.shape == b.shape and torch.allclose(a, b, equal_nan=True)
 
-    def numbers(run, name):
-        t = run[name].detach()
-        return (torch.view_as_real(t.resolve_conj()) if t.is_complex() else t).double().reshape(-1)
 
-    def alike(a, b):
-        return a.shape == b.shape and torch.allclose(a, b, equal_nan=True)
+def seeded(eager, compiled):
+    """Runs under different seeds, each a dict of leaves: as float64 matrices of the rows of their last dimensions,
+    where all runs agree in the shape; and the names of those that depend on the seed in eager."""
 
-    def same_zeros(a, b):
-        return torch.equal(a == 0, b == 0)
+    def matrices(run):
+        tensors = {k: t.detach() for k, t in run.items() if isinstance(t, torch.Tensor) and t.numel()}
+        rows = {k: t.reshape(-1, t.shape[-1] if t.dim() else 1) for k, t in tensors.items()}
+        flat = {k: torch.view_as_real(t.resolve_conj()).flatten(1) if t.is_complex() else t for k, t in rows.items()}
+        return {k: t.double() for k, t in flat.items()}
 
-    def distinct(run, group):
-        values = torch.cat([numbers(run, name) for name in group])
-        return values[~values.isnan()].unique().numel()
+    runs = [matrices(run) for run in eager + compiled]
+    names = [k for k, t in runs[0].items() if all(k in run and run[k].shape == t.shape for run in runs)]
+    runs = [{k: run[k] for k in names} for run in runs]
+    random = [k for k in names if not all(alike(run[k], runs[0][k]) for run in runs[: len(eager)])]
+    return runs[: len(eager)], runs[len(eager) :], random
 
-    def masks(run, name):
-        t = run[name].detach()
-        return (t == 0).reshape(-1, t.shape[-1]).unique(dim=0).shape[0] if t.dim() > 1 else 0
 
-    found, first = [], eager[0]
-    shapes = [{k: t.shape for k, t in r.items() if isinstance(t, torch.Tensor) and t.numel()} for r in eager + compiled]
-    names = [k for k in shapes[0] if all(shape.get(k) == shapes[0][k] for shape in shapes)]
-    changing = [k for k in names if not all(alike(numbers(r, k), numbers(first, k)) for r in eager)]
-    for k in names:
-        if k not in changing and not any(alike(numbers(r, k), numbers(first, k)) for r in compiled):
-            found.append(("value", f"{k} differs from eager, where it is the same for all seeds"))
-    pairs = [(a, b) for i, b in enumerate(changing) for a in changing[:i] if first[a].dtype == first[b].dtype]
-    for group in [(k,) for k in changing] + pairs:
-        theirs, ours = [distinct(r, group) for r in eager], [distinct(r, group) for r in compiled]
-        label = " and ".join(map(str, group))
-        if min(theirs) >= 4 and max(ours) <= min(theirs) / 2:
-            found.append(("repeated", f"{label}: {min(theirs)} or more distinct values in eager, compiled {max(ours)}"))
-        elif min(ours) >= 4 and min(ours) >= max(theirs) * 2:
-            found.append(("varied", f"{label}: {max(theirs)} or less distinct values in eager, compiled {min(ours)}"))
-    for k in changing:
-        theirs, ours = [masks(r, k) for r in eager], [masks(r, k) for r in compiled]
-        if min(theirs) >= 4 and max(ours) <= min(theirs) / 2:
-            words = f"{k}: in {min(theirs)} rows or more zeros are placed differently in eager, in {max(ours)} compiled"
-            found.append(("repeated", words))
-    for a, b in pairs:
-        for agree, what in (alike, "equal"), (same_zeros, "zero in the same places"):
-            both = [(numbers(r, a), numbers(r, b)) for r in eager + compiled]
-            keeps = [len(x) >= 4 and agree(x, y) for x, y in both]
-            if all(keeps[: len(eager)]) and not all(keeps):
-                found.append(("unequal", f"{a} and {b} are {what} in eager for all seeds, not compiled"))
+def random_value(eager, compiled):
+    """Leaves that differ from eager's for all seeds, where those are the same for all seeds."""
+    eager, compiled, random = seeded(eager, compiled)
+    wrong = [k for k, t in eager[0].items() if k not in random and not any(alike(run[k], t) for run in compiled)]
+    return [f"{k}: eager {eager[0][k].flatten()[:8].tolist()}, compiled {compiled[0][k].flatten()[:8].tolist()}"
+            for k in wrong]  # fmt: skip
+
+
+def random_count(eager, compiled, more=False):
+    """Where random numbers take half as many distinct values as in eager, or fewer (`more`: twice as many, or more)."""
+    eager, compiled, random = seeded(eager, compiled)
+    found = []
+
+    def values(*leaves):
+        numbers = torch.cat([t.flatten() for t in leaves])
+        return numbers[~numbers.isnan()].unique().numel()
+
+    def zeros(t):
+        return (t == 0).unique(dim=0).shape[0]
+
+    def look(what, count, *names):
+        theirs, ours = ([count(*(run[k] for k in names)) for run in runs] for runs in (eager, compiled))
+        few, many = (theirs, ours) if more else (ours, theirs)
+        if min(many) >= max(4, 2 * max(few)):
+            found.append(f"{what} in {' and '.join(names)}: {theirs} in eager, {ours} compiled")
+
+    for i, k in enumerate(random):
+        look("distinct values", values, k)
+        look("rows with zeros in distinct places", zeros, k)
+        for j in random[:i]:
+            look("distinct values", values, j, k)
+    return found
+
+
+def random_unequal(eager, compiled):
+    """Pairs of leaves that are equal, or zero in the same places, in eager for all seeds, and not in compiled runs."""
+    eager, compiled, random = seeded(eager, compiled)
+    found = []
+    for i, k in enumerate(random):
+        for j in random[:i]:
+            for what, agree in ("equal", alike), ("zero in the same places", lambda a, b: torch.equal(a == 0, b == 0)):
+                theirs, ours = [[agree(run[j], run[k]) for run in runs] for runs in (eager, compiled)]
+                if eager[0][k].numel() >= 4 and all(theirs) and not all(ours):
+                    found.append(f"{j} and {k} are {what} in eager for all seeds, not compiled")
     return found

@@ -12,7 +12,7 @@ from .contexts import compile_kwargs
 from .forms import Form, load_forms
 from .literals import literal
 from .module import has_gradients, has_states, module_parts, python_modules
-from .unusual import MISSED, NAMES, RANDOM, fake_compare
+from .unusual import MISSED, NAMES, RANDOM, RANDOM_CALLS, fake_compare
 
 if TYPE_CHECKING:
     from ..grammar import RuleBook
@@ -135,7 +135,7 @@ def standalone(
     differs from eager in what it prints, 0 when they agree, 125 when the eager run fails. With `crash` only that the
     compiled run gets through is checked, which makes it much shorter; for a program that expects an error (or with
     `missed_error`) that it raises an exception of eager's type, 125 where eager raises nothing; with `fake` FakeTensors
-    are held against eager, and nothing is compiled; with `random` (a kind of `check.random_differences`) runs under
+    are held against eager, and nothing is compiled; with `random` (a kind of the oracle randomness) runs under
     several seeds are compared, in which compiled code draws random numbers of its own. `checks` says what is compared.
     `ignore` lists what may hold other values, by paths such as ("results", 0, 1): call 0, second item; ("inputs", "x"),
     ("states", "log"), ("gradients",). `backend` is torch.compile's, "" its default. `title` and `details` become the
@@ -272,8 +272,9 @@ def _compare(wide: bool, ignore: Sequence[Path], arguments: str, checks: Checks)
 def _random_parts(program: Program, checks: Checks, kind: str, arguments: str) -> list[str]:
     execute = _execute(program, False, checks).replace("(wrap)", "(wrap, seed=0)")
     execute = execute.replace("manual_seed(0)", "manual_seed(seed)")
-    compare = RANDOM.replace("ARGS", arguments).replace("KIND", repr(kind))
-    return [quote.source("random_differences", check), execute, compare]
+    helper, call = RANDOM_CALLS[kind]
+    helpers = [quote.source(name, check) for name in ("alike", "seeded", helper)] if helper else []
+    return [*helpers, execute, RANDOM.replace("ARGS", arguments).replace("CALL", call)]
 
 
 def _arguments(program: Program, backend: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..ir.program import Program
 
-NAMES = {"facts", "random_differences", "missed", "raised", "FakeTensorMode"}
+NAMES = {"facts", "missed", "raised", "FakeTensorMode"}
 
 MISSED = '''\
 def raised(wrap):
@@ -22,12 +22,21 @@ def missed():
     print(f"compiled: {type(compiled).__name__}: {compiled}" if compiled else "compiled raises nothing")
     return not raises_alike(eager, compiled)'''
 
+# What is asked of random numbers, by the kind of the failure: the helper of `check`, and the call of it.
+RANDOM_CALLS = {
+    "value": ("random_value", "random_value(eager, compiled)"),
+    "repeated": ("random_count", "random_count(eager, compiled)"),
+    "varied": ("random_count", "random_count(eager, compiled, more=True)"),
+    "unequal": ("random_unequal", "random_unequal(eager, compiled)"),
+    "exception": ("", "[]"),
+}  # fmt: skip
+
 RANDOM = '''\
 def compare():
     """Compiled code draws random numbers of its own: only what holds in eager under every seed can be compared."""
     eager = [execute(lambda f: f, seed) for seed in range(8)]
     compiled = [execute(lambda f: torch.compile(ARGS), seed) for seed in range(3)]
-    found = [text for kind, text in random_differences(eager, compiled) if kind == KIND]
+    found = CALL
     print(*found, sep="\\n")
     return bool(found)'''
 
