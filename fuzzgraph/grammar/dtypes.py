@@ -23,13 +23,20 @@ class DTypes(frozenset[str]):
         return DTypes(frozenset.__sub__(self, other))
 
 
+# Dtypes that few operators take: most move them, some compare them or count with them.
+BAREBONES, FLOAT8 = DTypes({"u16", "u32", "u64"}), DTypes({"f8e4m3", "f8e5m2"})
+
+
 def _of(*kinds: str) -> DTypes:
-    return DTypes(d.name for d in DTYPES.values() if d.kind in kinds)
+    return DTypes(d.name for d in DTYPES.values() if d.kind in kinds) - BAREBONES - FLOAT8
 
 
 # What a rule file may write where a dtype is wanted: a class, or the name of one dtype.
 CLASSES: dict[str, DTypes] = {
-    "any": DTypes(DTYPES),
+    "stored": DTypes(DTYPES),
+    "barebones": BAREBONES,
+    "float8": FLOAT8,
+    "any": DTypes(DTYPES) - BAREBONES - FLOAT8,
     "int": _of("int"),
     "signed": _of("int") - {"u8"},
     "float": _of("float"),
@@ -50,8 +57,11 @@ _SCALAR_NAME = {"bool": "bool", "int": "i64", "float": "f32", "complex": "c64"}
 
 @functools.cache
 def promote_pair(first: str, second: str) -> str | None:
-    """The dtype that two dtypes promote to; None where it is not one of ours (complex32)."""
-    return FROM_TORCH.get(torch.promote_types(DTYPES[first].torch_dtype, DTYPES[second].torch_dtype))
+    """The dtype that two dtypes promote to; None where there is none, or it is not one of ours (complex32)."""
+    try:
+        return FROM_TORCH.get(torch.promote_types(DTYPES[first].torch_dtype, DTYPES[second].torch_dtype))
+    except RuntimeError:  # a barebones dtype, or one of 8 bits, and another
+        return None
 
 
 @functools.cache
@@ -65,7 +75,7 @@ def _combine(higher: str | None, lower: str | None) -> str | None:
     if high == "float":
         if low != "complex":
             return higher
-        return {"f32": "c64", "f64": "c128", "bf16": "bc32", "f16": "c32"}[higher]
+        return {"f32": "c64", "f64": "c128", "bf16": "bc32", "f16": "c32"}.get(higher)
     if high == "bool" or low in ("float", "complex"):
         return promote_pair(higher, lower)
     return higher
@@ -81,6 +91,8 @@ def promote(*operands: Any) -> str:
         for category, dtype in _categories(operand):
             seen = found[category]
             found[category] = dtype if seen is None else promote_pair(seen, dtype)
+            if found[category] is None:
+                raise ValueError(f"no common dtype of {operands}")
     result = _combine(found[0], _combine(found[1], found[2]))
     if result not in DTYPES:
         raise ValueError(f"no common dtype of {operands}")
@@ -148,7 +160,8 @@ def fits(value: Any, dtype: str) -> bool:
     if info.kind == "int":
         return _fits_integer(value, info.bits, info.signed)
     limit = float(torch.finfo(info.torch_dtype).max)
-    return bool(value != value or abs(value) == float("inf") or abs(value) <= limit)
+    infinite = abs(value) == float("inf") and dtype != "f8e4m3"  # which has none
+    return bool(value != value or infinite or abs(value) <= limit)
 
 
 def in_range(value: Any, dtype: str) -> bool:

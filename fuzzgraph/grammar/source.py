@@ -18,7 +18,8 @@ from .wants import Want
 # Narrow integers and bool are frequent: they take other paths in the compiler, and tests of it are few there.
 DTYPE_WEIGHTS = {
     "bool": 2.0, "u8": 2.0, "i8": 1.5, "i16": 2.0, "i32": 1.0, "i64": 2.0,
-    "f16": 1.0, "bf16": 1.5, "f32": 3.0, "f64": 1.5, "c64": 1.0, "c128": 0.5,
+    "u16": 0.4, "u32": 0.3, "u64": 0.3, "f8e4m3": 0.4, "f8e5m2": 0.4, "f16": 1.0, "bf16": 1.5,
+    "f32": 3.0, "f64": 1.5, "c64": 1.0, "c128": 0.5,
 }  # fmt: skip
 DRAWS = 24
 

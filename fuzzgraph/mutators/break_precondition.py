@@ -10,6 +10,7 @@ from typing import Any
 
 import torch.fx as fx
 
+from ..grammar.dtypes import CLASSES
 from ..grammar.model import AttributeSpec
 from ..grammar.wants import ValueDomain
 from ..ir.builder import FunctionBuilder, Rejected
@@ -125,7 +126,7 @@ class BreakPrecondition:
         f, node = place
 
         def casts(x: fx.Node) -> Iterator[Callable[[], fx.Node | None]]:
-            for name in rng.sample(sorted(DTYPES), len(DTYPES)):
+            for name in rng.sample(sorted(CLASSES["any"]), len(CLASSES["any"])):
                 dtype = DTYPES[name].torch_dtype
                 yield lambda d=dtype: edit.adapters.apply("cast", f, rng, node, x=x, dtype=d)  # type: ignore[misc]
 

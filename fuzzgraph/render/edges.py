@@ -32,7 +32,8 @@ def edge_values(dtype: str) -> list[Any]:
 
 def _reals(dtype: torch.dtype) -> list[float]:
     info = torch.finfo(dtype)
-    around = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, inf, -inf, nan, info.max, info.min, info.tiny, -info.tiny]
+    infinite = [] if dtype == torch.float8_e4m3fn else [inf, -inf]
+    around = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, *infinite, nan, info.max, info.min, info.tiny, -info.tiny]
     # A quarter of the smallest normal number is denormal in each of the dtypes.
     small = [info.tiny / 4, -info.tiny / 4, info.eps, 1.0 + info.eps, 1.0 - info.eps]
     return around + small + ([1e30, -1e30, 1e-30] if info.max > 1e30 else [1e4, 1e-4])

@@ -55,9 +55,10 @@ def _whole(value: Any, dtype: str) -> int:
 
 
 def _real(value: Any, dtype: str) -> float:
-    # torch refuses finite numbers beyond the largest, which a cast would turn into inf.
-    if abs(value) > torch.finfo(DTYPES[dtype].torch_dtype).max:
-        return math.inf if value > 0 else -math.inf
+    # torch refuses finite numbers beyond the largest, which a cast would turn into inf, where the dtype has one.
+    largest = torch.finfo(DTYPES[dtype].torch_dtype).max
+    if abs(value) > largest:
+        return math.copysign(largest if dtype == "f8e4m3" else math.inf, value)
     return float(value)
 
 

@@ -1,5 +1,6 @@
 """Samplers of nested.rules: the functions that operators call, and the operands that these take."""
 
+from fuzzgraph.grammar.dtypes import CLASSES
 from fuzzgraph.grammar.model import Frame
 from fuzzgraph.grammar.wants import ShapeWant, ValueDomain, Want
 from fuzzgraph.ir.types import DTYPES, contiguous_strides, tensor
@@ -53,7 +54,7 @@ def cond(draw):
 
 def while_loop(draw):
     counter = draw.operand(Want(frozenset({"i64"}), ShapeWant(()), ValueDomain("index", TURNS)))
-    others = Want(frozenset(DTYPES), accept=lambda t: None if packed(t) else "not contiguous")
+    others = Want(CLASSES["any"], accept=lambda t: None if packed(t) else "not contiguous")
     carried = [counter, *(draw.operand(others) for _ in range(draw.rng.choice((1, 1, 2))))]
     draw.give("carried_inputs", tuple(o for o, _ in carried), tuple(t for _, t in carried))
     params = tuple(bare(t) for _, t in carried)

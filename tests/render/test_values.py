@@ -98,12 +98,13 @@ def test_edge_values_are_all_there(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", [d.name for d in DTYPES.values() if d.kind == "float"])
 def test_edge_values_of_floats(dtype: str) -> None:
     info, values = torch.finfo(DTYPES[dtype].torch_dtype), edge_values(dtype)
-    assert {info.max, info.min, info.tiny, info.eps, math.inf, -math.inf} <= set(values)
+    infinite = set() if dtype == "f8e4m3" else {math.inf, -math.inf}
+    assert {info.max, info.min, info.tiny, info.eps, *infinite} <= set(values)
     assert any(math.isnan(v) for v in values)
     assert any(v == 0 and math.copysign(1, v) < 0 for v in values)
-    kept = torch.tensor(values, dtype=DTYPES[dtype].torch_dtype)
+    kept = torch.tensor(values, dtype=DTYPES[dtype].torch_dtype).double()
     # Nothing but the infinities becomes one, and denormals stay: they would test nothing otherwise.
-    assert kept.isinf().sum() == 2
+    assert kept.isinf().sum() == len(infinite)
     assert ((kept != 0) & (kept.abs() < info.tiny)).sum() >= 2
 
 
