@@ -168,6 +168,12 @@ def test_the_result_fails_is_no_larger_and_nothing_simpler_fails(chain, first, s
             assert not fails(simpler) or content_hash(simpler) == content_hash(done.program)
 
 
+def test_a_result_gives_way_to_what_it_is_made_of():
+    text = "input x: f32[2]\ndef f(x) {\n a = mul(x, 2)\n b = clone(x)\n c = add(a, b)\n return c\n}\ncall f(x)"
+    done = minimized(text, lambda p: {"clone", "mul"} <= set(ops(p)))
+    assert sorted(ops(done.program)) == ["clone", "mul"]
+
+
 def test_each_program_is_executed_once_and_the_result_was():
     runs = Runs(neg_feeds_mul)
     done = minimize(small(LONG), runs, TOOLS, KEY, key_of, width=3)

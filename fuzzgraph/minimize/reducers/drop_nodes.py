@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import torch.fx as fx
+from torch.fx.node import map_arg
 
 from ...ir.builder import Rejected
 from ...ir.program import Function, Program, op_of, type_of
@@ -52,6 +53,9 @@ def _of_node(f: Function, node: fx.Node, types: list[TensorType], grad: bool) ->
     found += _by_fresh_input(f, node, types, grad)
     for other in (*others, *(p for p in params if _alike(p, kind))):
         found.append(_by(f, node, other))
+    if len(mine) > 1 and all(user.op == "output" for user in node.users):
+        how = f"what {op_of(node)} takes for it"
+        found.append(Change(place, how, partial(_replace_by_operands, f.name, node.name)))
     if not any(user.op == "output" for user in node.users):
         number = partial(_replace_by_number, f.name, node.name, NUMBER)
         found.append(Change(place, f"{NUMBER} for {op_of(node)}", number))
@@ -112,6 +116,14 @@ def _replace(function: str, name: str, other: str, edit: Reduction) -> None:
     f, node = edit.find(function, name)
     _, by = edit.find(function, other)
     edit.replace(f, node, by)
+
+
+def _replace_by_operands(function: str, name: str, edit: Reduction) -> None:
+    f, node = edit.find(function, name)
+    given = tuple(dict.fromkeys(n for n in node.all_input_nodes if isinstance(type_of(n), TensorType)))
+    f.returns(map_arg(f.result, lambda n: given if n is node else n))
+    f.erase(node)
+    edit.b.stale = True
 
 
 def _replace_items(function: str, name: str, other: str, edit: Reduction) -> None:
