@@ -4,17 +4,20 @@ Compiled code draws other numbers than eager (here `fallback_random` is off, as 
 compared. Compared is what eight eager runs under different seeds have in common: results that are the same for all of
 them, the number of distinct values in a result or in two results (rows that repeat, numbers drawn once too often),
 and results that are equal or zero in the same places (a mask and what was masked by it). It cannot judge distributions,
-nor results of fewer than four elements.
+nor random results of fewer than four elements.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from ..ir.program import op_of
 from ..render.check import alike, random_count, random_unequal, random_value, seeded
 from ._exceptions import describe
 from ._failure import Failure
+from ._numeric import as_tensor
 from ._snapshot import show, table
 from ._types import Run, Tools
 
@@ -71,4 +74,6 @@ def _differences(eager: list[Run], compiled: list[Run], subject: Run) -> dict[st
 
 
 def _leaves(run: Run) -> dict[str, Any]:
-    return {show(key): value for key, value in table(run).items()}
+    """The tensors that can be read."""
+    tensors = {show(key): as_tensor(value) for key, value in table(run).items() if isinstance(value, torch.Tensor)}
+    return {name: t for name, t in tensors.items() if t is not None}

@@ -148,6 +148,14 @@ def test_compiled_code_is_run_again_only_where_it_looks_wrong():
         assert tools.seeds == seeds
 
 
+def test_what_cannot_be_read_is_left_out():
+    def odd(seed):
+        return run(once(seed)["r"], once(seed)["r"].to_sparse(), "text", None, drew=True)
+
+    tools = FakeTools(odd(50), reseeded=odd, own_random=lambda seed: run(*odd(seed).results, drew=True))
+    assert randomness.judge({}, odd(50), odd(50), tools) == []
+
+
 def test_an_error_with_numbers_of_its_own():
     fine = made(once, 50)
     for error, found in ((ValueError("no"), ["exception"]), (MemoryError(), [])):
