@@ -75,7 +75,7 @@ def foreign(x: torch.Tensor) -> torch.Tensor:
         (Nested(), (torch.ones(2),), "calls the module inner"),
         (lambda x: foreign(x), (torch.ones(2),), "not torch's"),
         (lambda x: x.to_sparse(), (torch.ones(2, 2),), "sparse"),
-        (lambda x: x + 1, (torch.ones(2).to(torch.float8_e5m2),), "float8"),
+        (lambda x: x + 1, (torch.ones(2).to(torch.float8_e5m2fnuz),), "float8"),
         (lambda x: x.normal_(generator=torch.Generator()), (torch.ones(2),), "Generator"),
     ],
 )
