@@ -60,7 +60,6 @@ class FrontEnd:
         return found
 
 
-
 def _namespace(number: int, source: str) -> str:
     """The kernel in a namespace of its own; messages about it name `kernel<number>`. All kernels share the header."""
     _, body = split_includes(source)

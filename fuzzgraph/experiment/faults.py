@@ -15,7 +15,7 @@ from random import Random
 
 from fuzzgraph import oracles
 from fuzzgraph.check.source import constants, text_of
-from fuzzgraph.check.verdict import rank
+from fuzzgraph.check.verdict import leading
 from fuzzgraph.corpus.tree import write_whole
 from fuzzgraph.errors import FuzzgraphError, UsageError
 from fuzzgraph.execution.protocol import Failure, Outcome
@@ -106,10 +106,10 @@ class Measuring:
         program = parse(trigger.read_text(encoding="utf-8"), infer, book.check, file=str(trigger))
         row = Row(fault.stem, program.size, expected=expected_rung(component(fault)))
         shown, plain = self.run(program, fault), self.run(program, None)
-        if plain.status != "ok" or not shown.failures:
+        wanted = leading(list(shown.failures))
+        if plain.status != "ok" or wanted is None:
             problem = f"no trigger: {shown.status} with the fault, {plain.status} without"
             return replace(row, problem=problem)
-        wanted = min(shown.failures, key=rank)
         padded, outcome = self.padded(program, shown, wanted, fault)
         row = replace(row, padded=padded.size)
         failure = next(f for f in outcome.failures if alike(f, wanted))

@@ -36,7 +36,7 @@ CLASSES: dict[str, DTypes] = {
     "stored": DTypes(DTYPES),
     "barebones": BAREBONES,
     "float8": FLOAT8,
-    "any": DTypes(DTYPES) - BAREBONES - FLOAT8,
+    "any": _of("bool", "int", "float", "complex"),
     "int": _of("int"),
     "signed": _of("int") - {"u8"},
     "float": _of("float"),
@@ -160,8 +160,7 @@ def fits(value: Any, dtype: str) -> bool:
     if info.kind == "int":
         return _fits_integer(value, info.bits, info.signed)
     limit = float(torch.finfo(info.torch_dtype).max)
-    infinite = abs(value) == float("inf") and dtype != "f8e4m3"  # which has none
-    return bool(value != value or infinite or abs(value) <= limit)
+    return bool(value != value or (info.infinite and abs(value) == float("inf")) or abs(value) <= limit)
 
 
 def in_range(value: Any, dtype: str) -> bool:

@@ -22,6 +22,11 @@ class DTypeInfo:
     signed: bool
     torch_dtype: torch.dtype
 
+    @property
+    def infinite(self) -> bool:
+        """Whether infinities are among its values."""
+        return self.kind in ("float", "complex") and self.torch_dtype != torch.float8_e4m3fn
+
 
 DTYPES: dict[str, DTypeInfo] = {
     d.name: d

@@ -10,6 +10,8 @@ import traceback
 from dataclasses import dataclass
 from types import TracebackType
 
+from ._failure import Failure
+
 # Innermost torch frames kept for a signature: fewer merges distinct bugs that share a helper, more splits one bug by
 # the path that led there.
 FRAMES = 6
@@ -150,3 +152,9 @@ def normalise(message: str) -> str:
     text = re.sub(r"(?<=[A-Za-z_])\d+", "#", text)
     text = re.sub(r"#(?:\s*[,x*]\s*#)+,?", "#", text)
     return " ".join(text.split())[:MESSAGE]
+
+
+def raised(oracle: str, error: BaseException, before: str = "", kind: str = "exception", variant: str = "") -> Failure:
+    """What a compiled run raised, as a failure of that oracle; `before` goes before the traceback."""
+    d = describe(error)
+    return Failure(oracle, kind, d.stage, d.message, before + d.traceback, d.frames, d.exc_type, d.causes, variant)

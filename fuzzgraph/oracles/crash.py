@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._exceptions import describe
+from ._exceptions import raised
 from ._failure import Failure
 from ._types import Run, Tools
 
@@ -27,5 +27,4 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
 
 def failure(error: BaseException, kind: str = "exception") -> Failure:
     """An exception as a failure of this oracle."""
-    d = describe(error)
-    return Failure("crash", kind, d.stage, d.message, d.traceback, d.frames, d.exc_type, d.causes)
+    return raised("crash", error, kind=kind)

@@ -14,7 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from ..ir.hash import content_hash
-from ._exceptions import describe
+from ._exceptions import raised
 from ._failure import Failure
 from ._leafwise import judge_leaves
 from ._taint import taint
@@ -126,7 +126,8 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
     for key, other, emulated, leave_out in _others(plan, reference, tools):
         if other.error is not None:
             if not tools.harmless(other):
-                found.append(_raised(key, other.error))
+                before = f"{key!r} raises, the program itself does not: "
+                found.append(raised("equivalence", other.error, before, variant=key))
             continue
         seen = _differences(leave_out, subject, other, tools)
         if seen and tools.low_precision:
@@ -182,12 +183,6 @@ def _outlives(
         return seen
     kinds = {f.kind for f in _differences(plan, one, other, tools)}
     return [f for f in seen if f.kind in kinds]
-
-
-def _raised(key: str, error: BaseException) -> Failure:
-    d = describe(error)
-    detail = f"{key!r} raises, the program itself does not: {d.traceback}"
-    return Failure("equivalence", "exception", d.stage, d.message, detail, d.frames, d.exc_type, d.causes, key)
 
 
 def _reworded(detail: str) -> str:

@@ -15,7 +15,7 @@ import torch
 
 from ..ir.program import op_of
 from ..render.check import alike, random_count, random_unequal, random_value, seeded
-from ._exceptions import describe
+from ._exceptions import raised
 from ._failure import Failure
 from ._numeric import as_tensor
 from ._snapshot import show, table
@@ -49,9 +49,7 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
     if own is None or tools.harmless(own):
         return []
     if own.error is not None:
-        d = describe(own.error)
-        detail = f"with random numbers of its own: {d.traceback}"
-        return [Failure("randomness", "exception", d.stage, d.message, detail, d.frames, d.exc_type, d.causes)]
+        return [raised("randomness", own.error, "with random numbers of its own: ")]
     eager = [tools.reseeded(seed) for seed in EAGER_SEEDS]
     if any(run.error is not None for run in eager) or not _differences(eager, [own], subject):
         return []

@@ -24,15 +24,15 @@ def edge_values(dtype: str) -> list[Any]:
         around = [0, 1, 2, 3, 7, high // 2, high - 1, high]
         return around + ([-1, -2, -3, low // 2, low + 1, low] if low else [high // 2 + 1])
     if kind == "float":
-        return _reals(DTYPES[dtype].torch_dtype)
-    part = _reals(torch.float32 if dtype == "c64" else torch.float64)
+        return _reals(dtype)
+    part = _reals("f32" if dtype == "c64" else "f64")
     corners = [complex(a, b) for a in (0.0, -0.0, 1.0, -1.0, inf, nan) for b in (0.0, -0.0, inf)]
     return corners + [complex(v, 1.0) for v in part[9:]]
 
 
-def _reals(dtype: torch.dtype) -> list[float]:
-    info = torch.finfo(dtype)
-    infinite = [] if dtype == torch.float8_e4m3fn else [inf, -inf]
+def _reals(dtype: str) -> list[float]:
+    info = torch.finfo(DTYPES[dtype].torch_dtype)
+    infinite = [inf, -inf] if DTYPES[dtype].infinite else []
     around = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, *infinite, nan, info.max, info.min, info.tiny, -info.tiny]
     # A quarter of the smallest normal number is denormal in each of the dtypes.
     small = [info.tiny / 4, -info.tiny / 4, info.eps, 1.0 + info.eps, 1.0 - info.eps]

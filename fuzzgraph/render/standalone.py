@@ -145,7 +145,6 @@ def standalone(
     parts = module_parts(program, book, load_forms() if forms is None else forms, reserved, options_in_run=True)
     missed_error = missed_error or program.options.expects_error
     short = crash or missed_error  # nothing is compared
-    checks = Checks(VALUES, layout=False) if random else checks
     narrow = any(_narrow(s.type.dtype) for s in (*program.inputs, *program.constants))
     wide = narrow and checks.values and not (short or fake or random)
     arguments = _arguments(program, backend)
@@ -233,15 +232,15 @@ def _header(program: Program, wide: bool, tree: Sequence[str], fake: bool, setti
     return "\n".join(lines)
 
 
-def _execute(program: Program, wide: bool, checks: Checks | None) -> str:
-    lines = [f"def execute(wrap{', wide=False' if wide else ''}):"]
+def _execute(program: Program, wide: bool, checks: Checks | None, seeded: bool = False) -> str:
+    lines = [f"def execute(wrap{', wide=False' if wide else ''}{', seed=0' if seeded else ''}):"]
     lines += ['    """Run the program; what it returned and what it left behind, by name."""'] if checks else []
     lines += ["    torch._dynamo.reset()", "    inputs = make_inputs()"]
     if wide:
         lines += ["    if wide:", _WIDE_INPUTS if _plain(program) else "        inputs = widened(inputs)"]
         constants = ", ".join(f'"{s.name}": {s.name}' for s in program.constants)
         lines += [f"        globals().update(widened({{{constants}}}))"] if constants else []
-    lines += ["    torch.manual_seed(0)", "    results = run(wrap, inputs)"]
+    lines += [f"    torch.manual_seed({'seed' if seeded else 0})", "    results = run(wrap, inputs)"]
     if program.options.grad:
         lines += [_BACKWARD]
     return "\n".join(lines if checks is None else [*lines, *_leaves(program, checks)])
@@ -270,11 +269,10 @@ def _compare(wide: bool, ignore: Sequence[Path], arguments: str, checks: Checks)
 
 
 def _random_parts(program: Program, checks: Checks, kind: str, arguments: str) -> list[str]:
-    execute = _execute(program, False, checks).replace("(wrap)", "(wrap, seed=0)")
-    execute = execute.replace("manual_seed(0)", "manual_seed(seed)")
     helper, call = RANDOM_CALLS[kind]
     helpers = [quote.source(name, check) for name in ("alike", "seeded", helper)] if helper else []
-    return [*helpers, execute, RANDOM.replace("ARGS", arguments).replace("CALL", call)]
+    compare = RANDOM.replace("ARGS", arguments).replace("CALL", call)
+    return [*helpers, _execute(program, False, checks, seeded=True), compare]
 
 
 def _arguments(program: Program, backend: str) -> str:

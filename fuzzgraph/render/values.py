@@ -58,7 +58,7 @@ def _real(value: Any, dtype: str) -> float:
     # torch refuses finite numbers beyond the largest, which a cast would turn into inf, where the dtype has one.
     largest = torch.finfo(DTYPES[dtype].torch_dtype).max
     if abs(value) > largest:
-        return math.copysign(largest if dtype == "f8e4m3" else math.inf, value)
+        return math.copysign(math.inf if DTYPES[dtype].infinite else largest, value)
     return float(value)
 
 

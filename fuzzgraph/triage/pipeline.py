@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from fuzzgraph.torch_compat import installed_torch
 from . import rank
 from .record import Finding, load_all
 from .report import REPORT, collect_env, report
-from .reproducer import end_all
+from .reproducer import end_until
 from .steps import Plan, Triage, conclude
 from .workshop import Workshop
 
@@ -120,10 +119,7 @@ def _all(findings: Sequence[Finding], plan: Plan, jobs: int, timeout: float, say
                 thread.join(0.5)
     except KeyboardInterrupt as error:
         fatal.append(error)
-        until = time.monotonic() + STOPPING
-        while any(thread.is_alive() for thread in threads) and time.monotonic() < until:
-            end_all()  # more than once: a thread may be about to start another script
-            time.sleep(0.1)
+        end_until(lambda: not any(thread.is_alive() for thread in threads), STOPPING)
         raise
     if fatal:
         raise fatal[0]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fuzzgraph import oracles
 from fuzzgraph.execution.protocol import Failure
 from fuzzgraph.ir.program import Program
-from fuzzgraph.render.standalone import ALL, PARTS, Checks, standalone
+from fuzzgraph.render.standalone import ALL, PARTS, VALUES, Checks, standalone
 
 if TYPE_CHECKING:
     from fuzzgraph.grammar import RuleBook
@@ -54,7 +56,7 @@ def _random(failures: Sequence[Failure]) -> str:
 # What of a run an oracle looks at; the others look at all of it.
 _PARTS = {
     "value": ("results", "states"), "gradient": ("gradients",), "metadata": ("results", "inputs", "states"),
-    "structure": ("results", "states", "structure"),
+    "structure": ("results", "states", "structure"), "randomness": VALUES,
 }  # fmt: skip
 
 
@@ -141,6 +143,14 @@ def end_all() -> None:
     """End what `run_script` is running in any thread."""
     for process in list(_running):
         _kill(process)
+
+
+def end_until(stopped: Callable[[], bool], seconds: float = math.inf) -> None:
+    """The same, again and again until `stopped`, or for this long: a thread may be about to start another script."""
+    limit = time.monotonic() + seconds
+    while not stopped() and time.monotonic() < limit:
+        end_all()
+        time.sleep(0.1)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

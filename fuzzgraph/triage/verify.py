@@ -16,7 +16,7 @@ from fuzzgraph.errors import EnvironmentProblem, UsageError
 from .folder import DESCRIPTION
 from .known import Issue
 from .record import Finding, load
-from .reproducer import BUG, FIXED, Ran, end_all, run_script
+from .reproducer import BUG, FIXED, Ran, end_until, run_script
 from .trace import SCRIPT
 
 if TYPE_CHECKING:
@@ -98,9 +98,7 @@ def side_by_side(one: Callable[[Item], Verdict], items: Sequence[Item], jobs: in
         except BaseException:
             for future in futures:
                 future.cancel()
-            # More than once: a thread may be between deciding to start a script and having started it.
-            while wait(futures, timeout=0.1).not_done:
-                end_all()
+            end_until(lambda: not wait(futures, timeout=0).not_done)
             raise
 
 
