@@ -41,7 +41,8 @@ def descendants() -> dict[int, tuple[float, str]]:
 
 class CpuMeter:
     """CPU seconds spent by this process and its descendants, a number that never falls: since it was made, or with
-    `imports` since the process began.
+    `imports` with what this process itself used before. Descendants that ended before the meter was made never count:
+    they may be those of a program that became this one (a script that sets up and then runs us by exec).
 
     A descendant that dies passes its seconds to the parent that reaps it; between death and reaping, or where the
     parent died first, they are missing for a while or for good, so the highest sum seen so far is what counts.
@@ -51,7 +52,8 @@ class CpuMeter:
     INTERVAL = 1.0
 
     def __init__(self, imports: bool = False) -> None:
-        self._base = 0.0 if imports else self._sum()
+        before = os.times()
+        self._base = before.children_user + before.children_system if imports else self._sum()
         self._highest = 0.0
         self._next = 0.0
 

@@ -107,3 +107,13 @@ def test_cpu_of_dead_and_living_descendants_counts() -> None:
     for fd in (read, write):
         os.close(fd)
     assert meter.read(fresh=True) >= dead + 0.15
+
+
+def test_what_ended_before_the_campaign_does_not_count() -> None:
+    # `scripts/fuzz` sets up and then becomes fuzzgraph, whose children the set-up's processes then are.
+    pid = os.fork()
+    if pid == 0:
+        spend(0.5)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert CpuMeter(imports=True).read(fresh=True) < time.process_time() + 0.3
