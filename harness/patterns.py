@@ -1,6 +1,7 @@
 """The patterns that Inductor's passes look for, as data: what the installed torch registers in `_inductor.fx_passes`.
 
-A pattern is {"name", "where", "nodes", "outputs"}. A node is {"ops", "args", "kwargs", "users"}: the operators that
+A pattern is {"name", "where", "nodes", "outputs", "needs"}; "needs" are the config patches without which its pass is
+off. A node is {"ops", "args", "kwargs", "users"}: the operators that
 match ("aten.mm", "torch.split", "Tensor.split", "operator.getitem"), its arguments (None: any), and how many users it
 has (None: any number). Or it is an input of a known type: {"type"}. An argument is one of {"node": index},
 {"any": name} (a wildcard; those of one name are the same), {"each": argument} (a list of one or more), {"list": [...]},
@@ -24,7 +25,7 @@ from typing import Any
 
 import msgpack
 
-from . import forked
+from . import forked, passes
 from .prepare import warm_folder
 
 SECONDS = 100.0
@@ -41,7 +42,7 @@ def patterns() -> list[dict[str, Any]]:
         # Each module that registers late has such a function; compiling calls it.
         if hasattr(module, "lazy_init"):
             module.lazy_init(torch.device("cpu"))
-    return [described(where, entry) for where, entry in entries(modules, pattern_matcher)]
+    return [described(where, entry) for where, entry in entries(modules, pattern_matcher)] + passes.groups()
 
 
 def described(where: str, entry: Any) -> dict[str, Any]:
@@ -51,7 +52,8 @@ def described(where: str, entry: Any) -> dict[str, Any]:
     traced = {id(pattern): call for pattern, call in searches(pattern_matcher)}
     call = traced.get(id(entry.pattern))
     form = recorded(*call) if call is not None else Tree().read(entry.pattern)
-    made = {"name": getattr(entry, "pattern_name", None) or "", "where": where, **form}
+    name = getattr(entry, "pattern_name", None) or ""
+    made = {"name": name, "where": where, **form, "needs": passes.needs(where)}
     plain: dict[str, Any] = msgpack.unpackb(msgpack.packb(made))
     return plain
 
@@ -80,7 +82,8 @@ def cached() -> list[dict[str, Any]]:
 def cache_file() -> Path:
     """Beside what a warm-up leaves for this torch; another one for each state of torch's passes and of this file."""
     torch_folder = Path(importlib.util.find_spec("torch").origin).parent / "_inductor"
-    sources = [Path(__file__), torch_folder / "pattern_matcher.py", *sorted((torch_folder / "fx_passes").glob("*.py"))]
+    ours, theirs = (Path(__file__), Path(passes.__file__)), sorted((torch_folder / "fx_passes").glob("*.py"))
+    sources = [*ours, torch_folder / "pattern_matcher.py", *theirs]
     states = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in sources]
     key = hashlib.sha256(repr(states).encode()).hexdigest()[:16]
     return warm_folder().parent.with_name("patterns") / f"{warm_folder().name}-{key}"
@@ -98,7 +101,7 @@ def entries(modules: list[Any], matcher: Any) -> Iterator[tuple[str, Any]]:
     seen: set[int] = set()
     for module in modules:
         for name, value in list(vars(module).items()):
-            for number, matching in enumerate(passes(value, matcher.PatternMatcherPass)):
+            for number, matching in enumerate(_passes_in(value, matcher.PatternMatcherPass)):
                 where = matching.pass_name or f"{module.__name__.rpartition('.')[2]}.{name}[{number}]"
                 for entry in (e for group in matching.patterns.values() for e in group):
                     if id(entry) not in seen:
@@ -106,12 +109,12 @@ def entries(modules: list[Any], matcher: Any) -> Iterator[tuple[str, Any]]:
                         yield where, entry
 
 
-def passes(value: Any, kind: type) -> Iterator[Any]:
+def _passes_in(value: Any, kind: type) -> Iterator[Any]:
     if isinstance(value, kind):
         yield value
     elif isinstance(value, list | tuple | dict):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from passes(item, kind)
+            yield from _passes_in(item, kind)
 
 
 def operator_name(function: Any) -> str:

@@ -14,8 +14,10 @@ from typing import Any
 
 import torch
 
+from ..ir.settings import PASSES, as_torch
 from ..ir.types import DTYPES
 from ..oracles._types import Run, leaves
+from . import passes
 from .transplant import Mover
 
 # One name for all programs, so that messages which quote it are equal.
@@ -249,10 +251,13 @@ def _patches(config: dict[str, Any]) -> Iterator[None]:
     modules = {
         "inductor": torch._inductor.config, "dynamo": torch._dynamo.config, "functorch": torch._functorch.config,
     }  # fmt: skip
-    for key, value in config.items():
+    for key, value in as_torch(config).items():
         module, _, name = key.partition(".")
         if module not in modules or name not in modules[module]._config:
             raise OptionError(f"this torch has no setting {key}")
+        unknown = set(value) - passes.names(name) if key in PASSES else None
+        if unknown:
+            raise OptionError(f"this torch has no pass {min(unknown)} in {key}")
         by_module[module][name] = value
     with contextlib.ExitStack() as stack:
         for module, values in by_module.items():

@@ -103,9 +103,13 @@ AUTOCAST = ((None, 90), ("bf16", 8), ("f16", 2))
 
 
 def set_needs(book: RuleBook, b: Builder) -> None:
-    """Add the settings that the program's operators need. A mode goes, if there is one: torch takes one of them."""
+    """Add the settings that the program's operators need."""
     rules = (book.rules.get(str(n.meta["op"])) for f in b.functions.values() for n in f.body)
-    needs = {key: value for rule in rules if rule is not None for key, value in rule.needs}
+    require(b, {key: value for rule in rules if rule is not None for key, value in rule.needs})
+
+
+def require(b: Builder, needs: Mapping[str, Any]) -> None:
+    """Add config patches. A mode goes, if there is one: torch takes one of them."""
     if needs.items() - dict(b.options.config).items():
         b.set_options(mode=None, config=tuple(sorted({**dict(b.options.config), **needs}.items())))
 

@@ -17,6 +17,7 @@ from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.program import Call, Program, Ref, rooted_types_in, type_of
 from ..ir.types import SequenceType, TensorType
 from .generator import Generator
+from .options import NEEDS_NO_GRAD, require
 from .pool import ProgramSource
 
 # Attempts before a pattern is given up. The first have operands of several sizes and values of the program, which may
@@ -95,10 +96,18 @@ def plant(pattern: Pattern, book: RuleBook, f: FunctionBuilder, source: LeafSour
     raise reason
 
 
+def switch_on(b: Builder, pattern: Pattern) -> None:
+    """Add the config patches without which the pattern's pass is off. Raises Rejected where they take no gradients."""
+    if b.options.grad and any(key in NEEDS_NO_GRAD for key, _ in pattern.needs):
+        raise Rejected("the pattern's pass takes no gradients")
+    require(b, dict(pattern.needs))
+
+
 def alone(pattern: Pattern, generator: Generator, rng: Random, grad: bool = False) -> Program:
-    """A program that holds the pattern and nothing else. Raises Rejected."""
+    """A program that holds the pattern and nothing else, with its pass on. Raises Rejected."""
     b = Builder(generator.infer, generator.book.check)
     b.set_options(grad=grad)
+    switch_on(b, pattern)
     f = b.function("f")
     source = LeafSource(generator.book, b, f, generator.profile, generator.adapters, grad=grad)
     f.returns(tuple(plant(pattern, generator.book, f, source, rng).results))

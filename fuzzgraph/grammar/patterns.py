@@ -53,12 +53,14 @@ class PatternNode:
 
 @dataclass(frozen=True)
 class Pattern:
-    """What a pass of the compiler looks for. Nodes come after those that they use; `outputs` are what it replaces."""
+    """What a pass of the compiler looks for. Nodes come after those that they use; `outputs` are what it replaces;
+    `needs` are the config patches without which the pass is off."""
 
     name: str
     where: str
     nodes: tuple[PatternNode, ...]
     outputs: tuple[int, ...]
+    needs: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
         calls = [node.ops[0].rpartition(".")[2] for node in self.nodes if node.ops]
@@ -69,7 +71,8 @@ class Pattern:
 def read_patterns(data: Sequence[Mapping[str, Any]]) -> tuple[Pattern, ...]:
     """Patterns as `harness.patterns` writes them."""
     return tuple(
-        Pattern(p["name"], p["where"], tuple(map(_node, p["nodes"])), tuple(p["outputs"])) for p in data
+        Pattern(p["name"], p["where"], tuple(map(_node, p["nodes"])), tuple(p["outputs"]), tuple(p["needs"].items()))
+        for p in data
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import torch.fx as fx
 
 from ..generate.fit import castable
 from ..generate.inputs import DTYPE_WEIGHTS, draw_dtype
-from ..generate.plant import LeafSource, Planted, plant
+from ..generate.plant import LeafSource, Planted, plant, switch_on
 from ..grammar.patterns import Pattern, lacking
 from ..ir.builder import FunctionBuilder, Rejected
 from ..ir.program import Program, rooted_types_in, type_of
@@ -58,8 +58,9 @@ def choose(patterns: Sequence[Pattern], tools: Tools, rng: Random) -> Pattern:
 
 
 def plant_in(edit: Edit, f: FunctionBuilder, pattern: Pattern, rng: Random) -> Planted:
-    """The pattern at the end of a function that returns its results. Raises Rejected."""
+    """The pattern at the end of a function that returns its results, and its pass switched on. Raises Rejected."""
     tools = edit.tools
+    switch_on(edit.b, pattern)
     source = LeafSource(
         tools.book, edit.b, f, tools.generator.profile, edit.adapters, grad=edit.b.options.grad,
         fresh_inputs=edit.is_open(f),

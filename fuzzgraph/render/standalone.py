@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..ir.program import Program
+from ..ir.settings import as_torch
 from . import check, quote
 from .contexts import compile_kwargs
 from .forms import Form, load_forms
@@ -226,7 +227,7 @@ def _header(program: Program, wide: bool, tree: Sequence[str], fake: bool, setti
     lines += [f"from torch.utils._pytree import {', '.join(tree)}"] if tree else []
     # Loops, and with them what is fused, are other ones for more threads; programs are found with one.
     lines += ["", "torch.set_num_threads(1)"]
-    for key, value in ({**_SETTINGS, **dict(program.options.config), **settings}).items():
+    for key, value in as_torch({**_SETTINGS, **dict(program.options.config), **settings}).items():
         module, _, name = key.partition(".")
         lines.append(f"{_MODULES.get(module, module)}.config.{name} = {literal(value)}")
     return "\n".join(lines)

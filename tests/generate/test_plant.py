@@ -18,7 +18,7 @@ BOOK = tiny_book()
 GENERATOR = Generator(BOOK, MetaInference(BOOK))
 # relu(x * y) + x, where the product has two users.
 DATA = {
-    "name": "tiny", "where": "here", "outputs": [2], "nodes": [
+    "name": "tiny", "where": "here", "outputs": [2], "needs": {}, "nodes": [
         {"ops": ["aten.mul"], "args": [{"any": "x"}, {"any": "y"}], "kwargs": {}, "users": 2},
         {"ops": ["torch.relu"], "args": [{"node": 0}], "kwargs": {}, "users": 1},
         {"ops": ["Tensor.add"], "args": [{"node": 1}, {"any": "x"}], "kwargs": {"device": {"any": ""}}, "users": 1},

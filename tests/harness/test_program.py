@@ -108,6 +108,17 @@ def test_config_patches():
             pass
 
 
+def test_config_patches_that_name_passes():
+    import torch._inductor.config as inductor
+
+    setting = "inductor.pre_grad_fusion_options"
+    with patched({f"{setting}.split_cat_pass": True, f"{setting}.batch_relu.min_fuse_set_size": 2}):
+        assert inductor.pre_grad_fusion_options == {"split_cat_pass": {}, "batch_relu": {"min_fuse_set_size": 2}}
+    assert inductor.pre_grad_fusion_options == {}
+    with pytest.raises(OptionError, match="no pass nonesuch"), patched({f"{setting}.nonesuch": True}):
+        pass
+
+
 @pytest.mark.compiles
 def test_operators_that_compile_find_the_module_of_their_own_program():
     """Dynamo kept the module of the first program that such an operator was in, also for later ones."""

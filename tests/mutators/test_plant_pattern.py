@@ -72,11 +72,13 @@ def fires(tmp_path_factory):
 
     from fuzzgraph.harness import hooks, targets
     from fuzzgraph.harness.firing import fired
+    from fuzzgraph.harness.program import patched
 
     found, target = hooks.probe(), targets.load("inductor")
 
     def run(made):
-        patterns = fired(render(made).source, {"grad": made.options.grad}, target, found)
+        with patched(dict(made.options.config)):
+            patterns = fired(render(made).source, {"grad": made.options.grad}, target, found)
         return [calls(p) for p in patterns]
 
     with pytest.MonkeyPatch.context() as patch:
@@ -111,3 +113,24 @@ def planted(base, pattern, tools, seed, by):
     f = edit.function(rng)
     by(edit, f, plant_in(edit, f, pattern, rng), rng)
     return edit.finish(rng)
+
+
+@pytest.mark.compiles
+def test_a_pass_that_is_off_is_switched_on(fires, tools):
+    """unbind(stack([x, ...])) is what goes in, if Inductor is told to look for it."""
+    data = [p for p in tools.infer.patterns() if p["where"] == "unbind_stack_pass"]
+    (pattern, *_) = read_patterns(data)
+    assert dict(pattern.needs) == {
+        f"inductor.pre_grad_fusion_options.{name}": True for name in ("normalization_pass", "unbind_stack_pass")
+    }
+    made = planted(parse(f"fuzzgraph 1\n{PLAIN}", tools.infer, tools.book.check), pattern, tools, 0, lambda *rest: None)
+    assert calls(data[0]) in fires(made)
+    assert calls(data[0]) not in fires(made.with_options(config=()))
+
+
+def test_what_takes_no_gradients_is_not_planted_under_them():
+    (pattern,) = read_patterns([{**DATA, "needs": {"inductor.freezing": True}}])
+    edit = Edit(program(PLAIN, BOOK), tiny_tools())
+    edit.b.set_options(grad=True)
+    with pytest.raises(Rejected, match="no gradients"):
+        plant_in(edit, edit.function(Random(0)), pattern, Random(0))

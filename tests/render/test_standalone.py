@@ -32,6 +32,7 @@ option grad = True
 option dynamic = True
 option autocast = "bf16"
 option config.inductor.cpp.simdlen = 1
+option config.inductor.post_grad_fusion_options.decompose_mm_pass = True
 def f(x, y) {
   a: f32[4, 3] = mul(x, w)
   s = state.append(log, a)
@@ -87,6 +88,7 @@ def test_short() -> None:
 def test_options_are_in_it() -> None:
     code = script(FLOATS)
     assert "torch._inductor.config.cpp.simdlen = 1\n" in code
+    assert 'torch._inductor.config.post_grad_fusion_options = {"decompose_mm_pass": {}}\n' in code
     assert "torch.compile(f, dynamic=True)" in code
     assert 'with torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():' in code
 
