@@ -17,12 +17,15 @@ from .signature import CPP, core, input_dtypes, operator_set
 # Most important first: what PyTorch cares for.
 SEVERITIES = (
     "silent wrong result", "wrong gradient or lost mutation", "crash on a valid program", "wrong metadata",
-    "missed error", "unusual configuration",
+    "missed error", "unusual configuration", "eager has no kernel",
 )  # fmt: skip
 _BY_ORACLE = {
     "value": 0, "randomness": 0, "guard": 0, "equivalence": 0, "device": 0, "gradient": 1, "structure": 1, "crash": 2,
     "metadata": 3, "aliasing": 3, "fake": 3, "missed_error": 4,
 }  # fmt: skip
+_UNUSUAL = 5
+# Of what an operator raises that has no kernel for a dtype.
+NO_KERNEL = "NotImplementedError"
 # Settings that rank a finding no lower: they change no result by their meaning.
 ORDINARY_MODES = (None, "default")
 
@@ -31,14 +34,16 @@ def severity(failure: Failure, program: Program) -> int:
     """Position in SEVERITIES."""
     options = program.options
     if options.config or options.mode not in ORDINARY_MODES:
-        return len(SEVERITIES) - 1
+        return _UNUSUAL
+    if failure.oracle == "missed_error" and failure.message.startswith(NO_KERNEL):
+        return len(SEVERITIES) - 1  # compiled code does more than eager can
     if failure.oracle == "crash":
         return 2
     if failure.kind in ("mutation", "gradient"):
         return 1
     if failure.kind in ("zero_sign", "dtype", "shape", "stride", "requires_grad"):
         return 3
-    return _BY_ORACLE.get(failure.oracle, len(SEVERITIES) - 1)
+    return _BY_ORACLE.get(failure.oracle, _UNUSUAL)
 
 
 def ordinary_inputs(program: Program) -> bool:

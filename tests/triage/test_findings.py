@@ -128,6 +128,8 @@ def test_no_json_at_all(tmp_path: Path) -> None:
         (Failure("value", "zero_sign"), "", "wrong metadata"),
         (Failure("fake", "dtype"), "", "wrong metadata"),
         (Failure("missed_error", "missed"), "", "missed error"),
+        (Failure("missed_error", "missed", "run", "RuntimeError is not raised"), "", "missed error"),
+        (Failure("missed_error", "missed", "run", "NotImplementedError is not raised"), "", "eager has no kernel"),
     ],
 )
 def test_severity(failure: Failure, option: str, severity: str) -> None:
