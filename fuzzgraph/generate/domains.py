@@ -31,8 +31,7 @@ def written_nodes(book: RuleBook, node: fx.Node) -> list[fx.Node]:
     if node.op != "call_function" or rule is None:
         return []
     places = rule.written(rooted_types_in(node.args), rooted_types_in(dict(node.kwargs)))
-    found = [node.args[p] if isinstance(p, int) else node.kwargs[p] for p in places]
-    return [n for n in found if isinstance(n, fx.Node)]
+    return operands([node.args[p] if isinstance(p, int) else node.kwargs[p] for p in places])
 
 
 @dataclass(frozen=True)

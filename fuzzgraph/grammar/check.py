@@ -188,27 +188,31 @@ def _against_eager(
                 yield "dtype", f"the rule declares {dtype}, eager gives {item.dtype}"
             if shape != item.shape:
                 yield "shape", "the rule declares another shape than eager gives"
-    wanted = alias_operand(rule, args, kwargs)
+    shared = alias_operands(rule, args, kwargs) or [None]
     maybe = rule.alias is not None and rule.alias.maybe
-    for item, alias in zip(real, eager.alias_of, strict=True):
+    # A list that results share storage with gives one tensor to each.
+    each = shared if len(shared) == len(real) else [shared[0]] * len(real)
+    for item, alias, wanted in zip(real, eager.alias_of, each, strict=True):
         if alias != wanted and item.numel and not (maybe and alias is None):
             yield "alias", f"the rule says operand {wanted}, eager shares storage with operand {alias}"
 
 
-def alias_operand(rule: Rule, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int | None:
-    """Flat index of the tensor operand whose storage the results share, as the rule says; None for none."""
+def alias_operands(rule: Rule, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[int | None]:
+    """Flat indices of the tensor operands whose storage the results share, as the rule says: one, or those of a list
+    with one for each result. Empty for none."""
     if kwargs.get("out") is not None:
         name = "out"
     elif rule.alias is not None:
         name = rule.alias.operand
     else:
-        return None
+        return []
     at = 0
     for key, value in (*zip((p.name for p in rule.params), args, strict=False), *kwargs.items()):
+        count = len(tensors_in(matching.normal(value)))
         if key == name:
-            return at
-        at += len(tensors_in(matching.normal(value)))
-    return None
+            return list(range(at, at + count))
+        at += count
+    return []
 
 
 def _fake_against_eager(fake: Inferred, eager: Inferred) -> Iterator[tuple[str, str]]:

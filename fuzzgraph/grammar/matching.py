@@ -177,13 +177,14 @@ def failing(rule: Rule, env: Env, ready_only: bool = False) -> str | None:
 
 def storage_problem(rule: Rule, env: Env) -> str | None:
     """Why writing operands would clash with reading others."""
-    written = [p.name for p in rule.params if rule.writes(p) and isinstance(env[p.name], TensorType)]
-    for name in written:
-        target = env[name]
-        for other in rule.params:
-            for found in _tensors(env[other.name] if other.name != name else None):
-                if _may_clash(target, found, _elementwise(rule)):
-                    return f"{name} is written and may share memory with {other.name}"
+    written = {p.name for p in rule.params if rule.writes(p) and env[p.name] is not None}
+    every = [(p.name, i, t) for p in rule.params if written for i, t in enumerate(_tensors(env[p.name]))]
+    for name, i, target in every:
+        if name in written:
+            for other, j, found in every:
+                # Of lists only items of one place meet.
+                if (other, j) != (name, i) and _may_clash(target, found, i == j and _elementwise(rule)):
+                    return f"{name} is written and may share memory with {other}"
     if "out" in written and any(t.requires_grad for p in rule.params for t in _tensors(env[p.name])):
         return "out= does not differentiate"
     return None

@@ -20,3 +20,13 @@ def check_pairs(env):
     lists = [v for v in env.values() if isinstance(v, tuple) and v and hasattr(v[0], "dtype")]
     shapes = [[t.shape for t in tensors] for tensors in lists]
     return None if all(s == shapes[0] for s in shapes) else "lists of other lengths or shapes"
+
+
+def copies(draw):
+    pairs(draw)
+
+
+def check_copies(env):
+    if any(t.requires_grad for tensors in env.values() if isinstance(tensors, tuple) for t in tensors):
+        return "torch has no derivative for it"
+    return check_pairs(env)

@@ -1,6 +1,7 @@
 """Samplers and checks of view.rules: target shapes, bitcasts, strided windows."""
 
 from fuzzgraph.grammar.sampling import NoValue
+from fuzzgraph.grammar.wants import ShapeWant, draw_size
 from fuzzgraph.ir.types import DTYPES, contiguous_strides
 
 
@@ -166,6 +167,19 @@ def broadcast_to(draw):
 
 def check_broadcast_to(env):
     return expand_problem(env["input"].shape, env["size"], holes=False)
+
+
+def meshgrid(draw):
+    draw.param("indexing")
+    least = 2 if draw.env["indexing"] == "xy" else 1
+    ranks = [int(draw.rng.random() < 0.9) for _ in range(draw.rng.randint(least, 3))]
+    draw.tensors("tensors", [ShapeWant(tuple(draw_size(draw.rng) for _ in range(rank))) for rank in ranks])
+
+
+def check_meshgrid(env):
+    if env["indexing"] == "xy" and len(env["tensors"]) < 2:
+        return "xy swaps the first two of several"
+    return None if all(t.rank < 2 for t in env["tensors"]) else "takes vectors and 0-d tensors"
 
 
 def unflatten(draw):

@@ -8,7 +8,7 @@ from fuzzgraph.grammar import RuleBook
 from fuzzgraph.grammar.check import check_report, check_rules, report_lines
 from fuzzgraph.grammar.loader import load_text
 from fuzzgraph.ir.infer import Inferred
-from fuzzgraph.ir.types import UnsizedType
+from fuzzgraph.ir.types import SequenceType, UnsizedType
 from fuzzgraph.ir.values import Values
 
 
@@ -110,3 +110,17 @@ def test_a_rule_that_nothing_fits_is_reported() -> None:
 def test_operands_are_described_in_the_report() -> None:
     (line, _) = report_lines(check_report(book(), Scripted(eager={"error": "E: no"}), samples=1))
     assert line.startswith("sin: eager: eager raises E: no [1x, sin(")
+
+
+def test_results_share_storage_with_each_item_of_a_list() -> None:
+    class Lists(Scripted):
+        sharing: tuple[int | None, ...] = (0, 1)
+
+        def infer(self, op: str, args: tuple[Any, ...], *rest: Any, **more: Any) -> Inferred:
+            return Inferred(SequenceType("list", tuple(args[0])), None, self.sharing)
+
+    text = "op _foreach_zero_(self)\n  self : tensors f32 [3] (2, 2) written\n  alias self\n"
+    rules, infer = RuleBook({r.op: r for r in load_text(text, Path("t.rules"))}), Lists()
+    assert list(check_rules(rules, infer, samples=3)) == []
+    infer.sharing = (0, 0)
+    assert {d.aspect for d in check_rules(rules, infer, samples=3)} == {"alias"}

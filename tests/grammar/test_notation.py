@@ -250,3 +250,23 @@ def test_shape_wants_draw_what_fits() -> None:
             assert want.fits(want.draw(random.Random(seed)))
     assert not wants[2].fits((2, 4, 3))
     assert wants[1].fits((2, 4, 3))
+
+
+def test_a_list_that_is_written() -> None:
+    """Its items may share memory with nothing but, in an operator without dims, the same elements of their partners."""
+    add_ = rule(
+        """
+op _foreach_add_(self, other)
+  self  : tensors T:any (1, 3) written
+  other : tensors T (1, 3)
+  alias self
+  tags inplace
+"""
+    )
+    a, b = tensor("f32", (4,)).with_(alias="a"), tensor("f32", (4,)).with_(alias="b")
+    flipped = a.with_(stride=(2,), shape=(2,))
+    assert add_.written(((a, b), (b, a)), {}) == [0]
+    assert add_.check(((a,), (b,)), {}) is None
+    assert add_.check(((a, b), (a, b)), {}) is None
+    for first, second in (((a, b), (b, a)), ((a, a), (b, b)), ((a,), (flipped,))):
+        assert "share memory" in str(add_.check((first, second), {}))
