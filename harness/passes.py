@@ -46,6 +46,11 @@ def needs(where: str) -> dict[str, Any]:
     return {}
 
 
+def fusions() -> dict[str, Any]:
+    """The classes of torch's fusions of groups, by name."""
+    return {name: kind for setting in FIRST for name, kind in _tables(setting)[1].items()}
+
+
 def groups() -> list[dict[str, Any]]:
     """What fusions of groups look for, in the form of `patterns`: the same operator more than once, apart."""
     from .patterns import operator_name

@@ -72,14 +72,12 @@ def fires(tmp_path_factory):
 
     from fuzzgraph.harness import hooks, targets
     from fuzzgraph.harness.firing import fired
-    from fuzzgraph.harness.program import patched
 
     found, target = hooks.probe(), targets.load("inductor")
 
     def run(made):
-        with patched(dict(made.options.config)):
-            patterns = fired(render(made).source, {"grad": made.options.grad}, target, found)
-        return [calls(p) for p in patterns]
+        options = {"grad": made.options.grad, "config": dict(made.options.config)}
+        return [calls(p) for p in fired(render(made).source, options, target, found)]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
@@ -126,6 +124,15 @@ def test_a_pass_that_is_off_is_switched_on(fires, tools):
     made = planted(parse(f"fuzzgraph 1\n{PLAIN}", tools.infer, tools.book.check), pattern, tools, 0, lambda *rest: None)
     assert calls(data[0]) in fires(made)
     assert calls(data[0]) not in fires(made.with_options(config=()))
+
+
+@pytest.mark.compiles
+def test_a_fusion_of_groups_fires(fires, tools):
+    data = [p for p in tools.infer.patterns() if p["name"] == "batch_aten_tanh"]
+    (pattern,) = read_patterns(data)
+    base = parse(f"fuzzgraph 1\n{PLAIN}", tools.infer, tools.book.check)
+    made = [planted(base, pattern, tools, seed, lambda *rest: None) for seed in range(12)]
+    assert any(calls(data[0]) in fires(program) for program in made)
 
 
 def test_what_takes_no_gradients_is_not_planted_under_them():
