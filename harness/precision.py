@@ -141,11 +141,15 @@ class PerturbingMode(TorchDispatchMode):
     results but those of functions that compute all their elements: moving those would write to other values. So are
     random numbers, which nobody computes."""
 
+    supports_higher_order_operators = True
+
     def __init__(self, nudge: Nudge) -> None:
         super().__init__()
         self.nudge = nudge
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            return func(*map(self._inside, args), **{k: self._inside(v) for k, v in (kwargs or {}).items()})
         result = func(*args, **(kwargs or {}))
         drawn = torch.Tag.nondeterministic_seeded in func.tags
         rounded = func._schema.name.removeprefix("aten::").removesuffix("_") in _ROUNDED
@@ -153,6 +157,18 @@ class PerturbingMode(TorchDispatchMode):
             for tensor in _tensors(result):
                 jitter(tensor, self.nudge, whole=rounded)
         return result
+
+
+    def _inside(self, value: Any) -> Any:
+        """A function that an operator calls, which is run without this mode: with it. Other arguments as they are."""
+        if isinstance(value, torch.Tensor) or not callable(value):
+            return value
+
+        def moved(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return value(*args, **kwargs)
+
+        return moved
 
 
 def jitter(tensor: torch.Tensor, nudge: Nudge, whole: bool = False) -> None:

@@ -127,6 +127,14 @@ def _part(namespace: dict[str, Any], name: str) -> Any:
     return namespace.get(f"fuzzgraph_{name}") or namespace.get(name)
 
 
+def _plain_attention() -> None:
+    """Eager flex_attention compiles itself, for a check of its functions, and refuses after a few other operands. Off:
+    the result is the same, and a reference runs more than once. Compiled code does not read this."""
+    flex = sys.modules.get("torch.nn.attention.flex_attention")
+    if hasattr(flex, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG"):
+        flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True  # type: ignore[union-attr]
+
+
 def _namespace(loaded: Loaded) -> dict[str, Any]:
     """The module that the source makes, where Dynamo and tracebacks find it.
 
@@ -145,6 +153,7 @@ def _namespace(loaded: Loaded) -> dict[str, Any]:
             sys.path.insert(0, folder)
     try:
         exec(loaded.code, module.__dict__)
+        _plain_attention()
     except Exception:
         if not loaded.first or before is None:
             raise

@@ -12,7 +12,7 @@ import torch.fx as fx
 
 from ..grammar.rule import RuleBook
 from ..ir.builder import Builder, FunctionBuilder
-from ..ir.nested import called_by_operators
+from ..ir.nested import called_by_operators, functions_in
 from ..ir.program import op_of, root_of, type_of
 from ..ir.types import FROM_TORCH, NoneType, ScalarType, SequenceType, TensorType
 from ..ir.typing import operands
@@ -24,7 +24,7 @@ HALVES = frozenset({"f16", "bf16"})
 
 def hazard(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
     """Why the program may fail in eager although its calls are valid; None where it surely does not."""
-    return mixed_halves(b) or impure(book, b) or _unsafe_write(book, adapters, b)
+    return mixed_halves(b) or impure(book, b) or foreign(book, b) or _unsafe_write(book, adapters, b)
 
 
 # What a function must not hold that an operator calls: torch documents that these refuse such functions, or calls it
@@ -44,6 +44,19 @@ def impure(book: RuleBook, b: Builder) -> str | None:
         roots = [root_of(n) for n in operands(f.result) if isinstance(type_of(n), TensorType)]
         if len(set(roots)) < len(roots) or not own.issuperset(roots):
             return f"{f.name} is called by an operator, and returns a view of what it is given, or one storage twice"
+    return None
+
+
+def foreign(book: RuleBook, b: Builder) -> str | None:
+    """Operators in functions of which their caller takes only some."""
+    for node in (n for f in b.functions.values() for n in f.body):
+        rule = book.rules.get(op_of(node))
+        if rule is None or not rule.functions:
+            continue
+        for name in functions_in((node.args, dict(node.kwargs))):
+            other = next((n for n in b.functions[name].body if op_of(n) not in rule.functions), None)
+            if other is not None:
+                return f"{rule.op} calls {name}, and takes no {op_of(other)} in it"
     return None
 
 

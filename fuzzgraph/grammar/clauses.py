@@ -177,6 +177,9 @@ class RuleReader:
     def _needs(self, draft: RuleDraft, node: Any) -> None:
         draft.needs.append((self._text(node.children[0]), self._literal(node.children[1])))
 
+    def _functions(self, draft: RuleDraft, node: Any) -> None:
+        draft.functions |= set(map(self._text, node.children))
+
     def _sample(self, draft: RuleDraft, node: Any) -> None:
         file, name = map(str, node.children)
         module = self._module(file, node)
@@ -344,5 +347,6 @@ _HANDLERS: dict[str, Callable[[RuleReader, RuleDraft, Any], None]] = {
     "tags": RuleReader._tags,
     "sample": RuleReader._sample,
     "needs": RuleReader._needs,
+    "functions": RuleReader._functions,
     "upstream": RuleReader._upstream,
 }

@@ -70,6 +70,8 @@ class Rule:
     upstream: tuple[Upstream, ...] = ()
     # Settings without which the compiler refuses the operator, as torch documents it.
     needs: tuple[tuple[str, Any], ...] = ()
+    # The operators that may be in functions which this one calls; empty: any.
+    functions: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"Rule({self.op!r}, {self.where})"

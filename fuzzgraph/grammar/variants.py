@@ -55,6 +55,7 @@ class RuleDraft:
     inner_domains: InnerDomains | None = None
     upstream: list[Upstream] = field(default_factory=list)
     needs: list[tuple[str, Any]] = field(default_factory=list)
+    functions: set[str] = field(default_factory=set)
 
     @property
     def names(self) -> set[str]:
@@ -88,6 +89,7 @@ def rules_of(draft: RuleDraft, op: str, family: str, where: str) -> Iterator[Rul
         inner_domains=draft.inner_domains,
         upstream=tuple(draft.upstream),
         needs=tuple(draft.needs),
+        functions=frozenset(draft.functions),
     )
     if draft.inplace is None:
         yield _with_out(base, draft)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import importlib
 import math
 import operator
 from collections.abc import Callable
@@ -112,8 +113,15 @@ _PURE = frozenset(("abs", "bool", "divmod", "float", "int", "len", "max", "min",
 OPAQUE = frozenset(BUILTINS) - {"getitem"}
 
 
+# Modules of torch with operators that `import torch` does not import.
+LATE_MODULES = ("nn.attention.flex_attention",)
+
+
 def torch_attribute(path: str) -> Any:
     """What `torch.<path>` is, or None. Never leaves torch: modules that torch's happen to import are not its names."""
+    for module in LATE_MODULES:
+        if path.startswith(f"{module}."):
+            importlib.import_module(f"torch.{module}")
     found: Any = torch
     for part in path.split("."):
         found = getattr(found, part, None)

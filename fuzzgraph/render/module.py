@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..ir.builtins import LATE_MODULES
 from ..ir.program import Program
 from ..ir.typing import operands
 from . import inputs, quote
@@ -39,14 +40,19 @@ def render(program: Program, book: RuleBook | None = None, forms: Mapping[str, F
     """
     parts = module_parts(program, book, load_forms() if forms is None else forms)
     own = [f"import {name}\n" for name in python_modules(parts)]
-    head = "".join([*own, "\n" if own else "", "import torch"])
-    return Rendered(head + "\n\n\n" + "\n\n\n".join(parts) + "\n", outputs_of(program))
+    head = "".join([*own, "\n" if own else "", *(f"import {name}\n" for name in ("torch", *torch_modules(parts)))])
+    return Rendered(head + "\n\n" + "\n\n\n".join(parts) + "\n", outputs_of(program))
 
 
 def python_modules(parts: Sequence[str]) -> list[str]:
     """Python's own modules of which the parts call functions."""
     text = "\n".join(parts)
     return [name for name in ("math", "operator") if re.search(rf"(?<![\w.]){name}\.\w+\(", text)]
+
+
+def torch_modules(parts: Sequence[str]) -> list[str]:
+    """Those of torch's modules that the parts call functions of and `import torch` does not import."""
+    return [f"torch.{name}" for name in LATE_MODULES if any(f"torch.{name}." in part for part in parts)]
 
 
 def module_parts(

@@ -12,7 +12,7 @@ from . import check, quote
 from .contexts import compile_kwargs
 from .forms import Form, load_forms
 from .literals import literal
-from .module import has_gradients, has_states, module_parts, python_modules
+from .module import has_gradients, has_states, module_parts, python_modules, torch_modules
 from .unusual import MISSED, NAMES, RANDOM, RANDOM_CALLS, fake_compare
 
 if TYPE_CHECKING:
@@ -168,7 +168,8 @@ def standalone(
     for word, text in main.items():
         end = end.replace(word, text)
     tree = _tree_functions(program, checks, short, fake)
-    header = _header(program, wide, tree, fake, {"inductor.fallback_random": False} if random else {})
+    modules = ["torch", "torch._functorch.config", *torch_modules(parts)]
+    header = _header(program, wide, tree, fake, {"inductor.fallback_random": False} if random else {}, modules)
     header = "".join(f"import {name}\n" for name in python_modules(parts)) + header
     return _docstring(title, details) + header + "\n\n\n" + "\n\n\n".join([*parts, end]) + "\n"
 
@@ -220,8 +221,10 @@ def _docstring(title: str, details: str) -> str:
     return f'"""{text}{chr(10) if details.strip() else ""}"""\n\n' if text else ""
 
 
-def _header(program: Program, wide: bool, tree: Sequence[str], fake: bool, settings: Mapping[str, Any]) -> str:
-    lines = ["import subprocess", "import sys", "", "import torch", "import torch._functorch.config"]
+def _header(
+    program: Program, wide: bool, tree: Sequence[str], fake: bool, settings: Mapping[str, Any], modules: Sequence[str]
+) -> str:
+    lines = ["import subprocess", "import sys", "", *(f"import {name}" for name in modules)]
     lines += ["from torch._dynamo.utils import same"] if wide else []
     lines += ["from torch._subclasses.fake_tensor import FakeTensorMode"] if fake else []
     lines += [f"from torch.utils._pytree import {', '.join(tree)}"] if tree else []

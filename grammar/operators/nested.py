@@ -1,5 +1,7 @@
 """Samplers of nested.rules: the functions that operators call, and the operands that these take."""
 
+import math
+
 from fuzzgraph.grammar.dtypes import CLASSES
 from fuzzgraph.grammar.model import Frame
 from fuzzgraph.grammar.wants import ShapeWant, ValueDomain, Want
@@ -7,6 +9,8 @@ from fuzzgraph.ir.types import DTYPES, contiguous_strides, tensor
 
 # Turns of a loop.
 TURNS = 4
+# Numbers of queries and keys, and widths of heads: within a block of the compiler's kernel, and past one.
+ATTENTION_SIZES = (1, 3, 8, 16, 17, 33)
 
 
 def plain(inside, kind):
@@ -179,6 +183,67 @@ def jvp(draw):
 def check_jvp(env):
     shapes = [[t.shape for t in env[name]] for name in ("primals", "tangents")]
     return None if shapes[0] == shapes[1] else "tangents have other shapes than primals"
+
+
+# What people do to scores of attention: a bias by distance, a causal mask, a window, a soft cap, a slope for each head.
+SCORE_STEPS = ("bias", "mask", "window", "cap", "slope", "parity")
+
+
+def score_steps(inside, steps, params, rng):
+    """The score after some steps. Operands are the score, batch, head, row and column, all of them 0-d."""
+    value, _, head, row, column = params
+
+    def whole(op, *args):
+        return inside.call(op, args, {}, tensor("i64", ()))
+
+    def flag(op, *args):
+        return inside.call(op, args, {}, tensor("bool", ()))
+
+    def number(op, *args):
+        return inside.call(op, args, {}, tensor("f32", ()))
+
+    for step in steps:
+        if step == "bias":
+            value = number("add", value, whole("sub", row, column))
+        elif step == "mask":  # each row sees the first column at least
+            value = number("where", flag("ge", row, column), value, rng.choice((-math.inf, -1e4)))
+        elif step == "window":
+            value = number("where", flag("lt", whole("abs", whole("sub", row, column)), 3), value, -1e4)
+        elif step == "cap":
+            cap = rng.choice((2.0, 16.0))
+            value = number("mul", number("tanh", number("mul", value, 1 / cap)), cap)
+        elif step == "slope":
+            value = number("mul", value, whole("add", head, 1))
+        else:
+            value = number("where", flag("eq", whole("remainder", column, 2), 0), value, number("neg", value))
+    return value
+
+
+def flex_attention(draw):
+    rng = draw.rng
+    batch, heads, queries, keys, width = (rng.choice(sizes) for sizes in ((1, 2), (1, 2, 4), *(ATTENTION_SIZES,) * 3))
+    grouped = heads > 1 and rng.random() < 0.3
+    ours = 1 if grouped else heads
+    draw.tensor("query", shape=(batch, heads, queries, width))
+    draw.tensor("key", shape=(batch, ours, keys, width))
+    draw.tensor("value", shape=(batch, ours, keys, rng.choice((width, width, 8))))
+    steps = rng.choices(SCORE_STEPS, k=rng.choice((1, 1, 2, 3)))
+    frame = Frame(
+        (tensor("f32", ()), *(tensor("i64", ()),) * 4), plain, (),
+        lambda inside, params, results: score_steps(inside, steps, params, rng),
+    )  # fmt: skip
+    draw.function("score_mod", frame)
+    draw.param("scale")
+    if grouped or rng.random() < 0.1:
+        draw.set("enable_gqa", True)
+    else:
+        draw.omit("enable_gqa")
+
+
+def check_flex_attention(env):
+    if any(t.requires_grad for t in env.values() if hasattr(t, "requires_grad")):
+        return "has no backward on the CPU"
+    return None
 
 
 def plain_call(draw):

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from fuzzgraph.generate import Generator, Profile
-from fuzzgraph.generate.hazards import impure
+from fuzzgraph.generate.hazards import foreign, impure
 from fuzzgraph.generate.options import set_needs
 from fuzzgraph.ir import text, wire
 from fuzzgraph.ir.builder import Builder
@@ -76,7 +76,8 @@ def test_mutants_of_them_are_whole(rich, programs):
             made += 1
             assert verify(mutant, rich.book.check) == []
             assert text.parse(text.format(mutant)) == mutant
-            assert impure(rich.book, Builder(None, None, mutant)) is None
+            b = Builder(None, None, mutant)
+            assert (impure(rich.book, b), foreign(rich.book, b)) == (None, None)
     assert made > 30
 
 
@@ -106,3 +107,21 @@ def test_a_loop_has_a_counter_first(generator):
     for carried, fine in (((counter, other), True), ((other, counter), False), ((tensor("i64", (1,)), other), False)):
         reason = generator.book.check("_higher_order_ops.while_loop", (FunctionType(), FunctionType(), carried), {})
         assert (reason is None) == fine, reason
+
+
+def test_functions_hold_what_their_caller_takes():
+    book = tiny_book("""
+op vmap.of(func, x)
+  x : tensor any [*S:1..4]
+  func : function
+  functions neg
+""")
+    source = """fuzzgraph 1
+input x: f32[3]
+def g(a: f32[]) {{ b: f32[] = {op}(a) return b }}
+def f(x) {{ y: f32[3] = vmap.of(g, x) return y }}
+call f(x)
+"""
+    assert foreign(book, Builder(None, None, text.parse(source.format(op="neg")))) is None
+    reason = foreign(book, Builder(None, None, text.parse(source.format(op="abs"))))
+    assert reason == "vmap.of calls g, and takes no abs in it"
