@@ -86,9 +86,10 @@ class Generator:
             b.set_options(grad=False)
         f.returns(draw_result(f, self.profile, rng))
         b.add_call(first_call(f))
-        region = draw_region(self.book, b, f, self.forms, rng) if rng.random() < self.profile.form else None
-        if region is not None:
+        share = self.profile.form
+        while rng.random() < share and (region := draw_region(self.book, b, f, self.forms, rng)) is not None:
             f.regions.append(region)
+            share = self.profile.more_forms
         # A second call meets what the first one wrote, so that what was in range may no longer be.
         if rng.random() < (self.profile.number_calls if numbers else self.profile.calls) and not self._doubts(b):
             draw_calls(b, f, first_call(f), self.fits, rng, sizes=numbers)

@@ -15,7 +15,7 @@ from .profile import pick
 # Weighted to breadth: narrow integers and bool take other paths in the compiler than f32, and few tests cover them.
 DTYPE_WEIGHTS: dict[str, float] = {
     "f32": 22, "i64": 10, "i16": 9, "bool": 8, "u8": 8, "f64": 8, "bf16": 8, "f16": 7, "i32": 7, "i8": 7, "c64": 4,
-    "c128": 2, "u16": 4, "u32": 4, "u64": 4, "f8e4m3": 4, "f8e5m2": 4,
+    "c128": 2, "u16": 7, "u32": 7, "u64": 5, "f8e4m3": 5, "f8e5m2": 5,
 }  # fmt: skip
 FLOAT_EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, 1e30, 65504.0, float("inf"), float("-inf"), float("nan"))
 INT_EDGES = (0, 1, -1, 2, 7, 127, -128)

@@ -129,10 +129,16 @@ WEIGHTS = (
     ("sliced", 11.0), ("size_one", 4.0), ("expanded", 6.0), ("windows", 4.0),
 )  # fmt: skip
 
+# Few tensors have the five dims of channels_last_3d.
+RARE_RANK = 3.0
+
 
 def draw_layout(shape: Shape, rng: Random, overlap: bool = True, plain: bool = True) -> Layout:
     """Strides and offset for a shape. Without `overlap` each element has one index; without `plain`, not contiguous."""
-    table = [(n, w) for n, w in WEIGHTS if (overlap or n not in OVERLAPPING) and (plain or n != "contiguous")]
+    table = [
+        (n, w * (RARE_RANK if n == "channels_last" and len(shape) == 5 else 1)) for n, w in WEIGHTS
+        if (overlap or n not in OVERLAPPING) and (plain or n != "contiguous")
+    ]  # fmt: skip
     return LAYOUTS[pick(table, rng)](shape, rng)
 
 
