@@ -35,8 +35,9 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
         if key[0] != "gradient" or key not in theirs:
             continue
         b = theirs[key]
-        if a is None and b is not None and not b.detach().count_nonzero():
-            # Where a graph breaks, AOTAutograd takes zeros for what no loss depends on; eager leaves no gradient.
+        if a is None and b is not None and not b.detach().nan_to_num(nan=0.0).count_nonzero():
+            # Where a graph breaks, AOTAutograd takes zeros for what no loss depends on (and NaN, where they meet
+            # infinities); eager leaves no gradient.
             continue
         if (a is None) != (b is None):
             on = "compiled" if a is None else "eager"

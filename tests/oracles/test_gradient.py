@@ -29,6 +29,8 @@ def test_what_it_lets_pass():
     assert kinds(None, None) == []
     assert kinds(X, X.t().contiguous().t()) == []
     assert kinds(None, torch.zeros(2, 3)) == []
+    assert kinds(None, torch.tensor([0.0, float("nan")])) == []
+    assert kinds(None, torch.tensor([0.0, float("inf")])) == ["missing"]
     assert kinds(torch.zeros(2, 3), None) == ["missing"]
     assert kinds(X, X + 1, plan={"gradients": False}) == []
 
