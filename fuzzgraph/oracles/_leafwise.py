@@ -1,8 +1,9 @@
 """Leaf by leaf: whether what a compiled run left differs from eager's in value, and whether eager can be trusted there.
 
 Shared by the oracles that compare numbers. Float64 eager is the judge, tolerances are PyTorch's defaults. A mismatch is
-a failure only where eager repeats, does not move more than the tolerance when values move by an ulp, its float64 run
-agrees with it, and the mismatch outlives emulated low-precision casts.
+a failure only where eager repeats, does not move more than the tolerance when values move by an ulp (unless nothing
+rounds on the way there: then the program's inputs decide each bit), its float64 run agrees with it, and the mismatch
+outlives emulated low-precision casts.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import torch
 
 from . import _numeric as numeric
 from ._failure import Failure
-from ._snapshot import Key, show, skipped, table
+from ._snapshot import Key, decided, show, skipped, table
 from ._types import Precision, Run
 
 # Next to a discontinuity an ulp in one direction is harmless: all up and all down meet every one that takes a single
 # value's ulp, random directions most of those that take two.
-PERTURBATIONS = ("up", "down", 1, 2)
+Perturbations = tuple[str | int, ...]
+PERTURBATIONS: Perturbations = ("up", "down", 1, 2)
 # The failure's kind, by what kind of leaf it is.
 KINDS = {"output": "value", "input": "mutation", "gradient": "gradient", "state": "state"}
 
@@ -35,13 +37,15 @@ def judge_leaves(
     for key, expected in table(reference).items():
         if key[0] not in kinds or key not in theirs or skipped(key, plan):
             continue
-        failure = _leaf(key, expected, theirs[key], tools, oracle)
+        failure = _leaf(key, expected, theirs[key], tools, oracle, () if decided(key, plan) else PERTURBATIONS)
         if failure is not None:
             found.setdefault(failure.kind, failure)
     return list(found.values())
 
 
-def _leaf(key: Key, expected: Any, actual: Any, tools: Precision, oracle: str) -> Failure | None:
+def _leaf(
+    key: Key, expected: Any, actual: Any, tools: Precision, oracle: str, perturbations: Perturbations
+) -> Failure | None:
     """The failure at one leaf, if there is one. What is no number, or differs in dtype or shape, is not ours."""
     if isinstance(expected, torch.Tensor) != isinstance(actual, torch.Tensor):
         return None
@@ -50,16 +54,17 @@ def _leaf(key: Key, expected: Any, actual: Any, tools: Precision, oracle: str) -
         return None
     wrong = numeric.differs(a, b)
     if bool(wrong.any()):
-        return _mismatch(key, a, b, wrong, tools, oracle)
+        return _mismatch(key, a, b, wrong, tools, oracle, perturbations)
     if key[0] == "output" and not numeric.is_exact(a):
         return _zero_sign(key, a, b, tools, oracle)
     return None
 
 
 def _mismatch(
-    key: Key, a: torch.Tensor, b: torch.Tensor, wrong: torch.Tensor, tools: Precision, oracle: str
-) -> Failure | None:
-    doubtful, reason = _doubtful(key, a, b, tools)
+    key: Key, a: torch.Tensor, b: torch.Tensor, wrong: torch.Tensor, tools: Precision, oracle: str,
+    perturbations: Perturbations,
+) -> Failure | None:  # fmt: skip
+    doubtful, reason = _doubtful(key, a, b, tools, perturbations)
     better = _wide_leaf(key, a, tools)
     if better is not None:
         branch = numeric.explains(a, better, b, scale=numeric.FAR)
@@ -84,7 +89,9 @@ def _mismatch(
     return Failure(oracle, kind, "run", f"{numeric.pattern(a, b, left)} ({_short(a)})", detail)
 
 
-def _doubtful(key: Key, a: torch.Tensor, b: torch.Tensor, tools: Precision) -> tuple[torch.Tensor, str]:
+def _doubtful(
+    key: Key, a: torch.Tensor, b: torch.Tensor, tools: Precision, perturbations: Perturbations
+) -> tuple[torch.Tensor, str]:
     """Elements whose reference moves by itself or under an ulp, and why."""
     mask = torch.zeros(a.shape, dtype=torch.bool)
     again = _leaf_of(tools.rerun(), key, a)
@@ -92,7 +99,7 @@ def _doubtful(key: Key, a: torch.Tensor, b: torch.Tensor, tools: Precision) -> t
         return ~mask, "a second eager run does not give it"
     mask |= numeric.explains(a, again, b)
     reason = "two eager runs differ" if bool(mask.any()) else ""
-    for how in PERTURBATIONS:
+    for how in perturbations:
         moved = _leaf_of(tools.perturbed(how), key, a)
         if moved is None:
             return ~mask, "an ulp changes its shape, or makes eager raise"

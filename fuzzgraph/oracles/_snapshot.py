@@ -36,6 +36,12 @@ def skipped(key: Key, plan: dict[str, Any]) -> bool:
     return bool(rest) and rest[0] in plan.get("inputs", ())
 
 
+def decided(key: Key, plan: dict[str, Any]) -> bool:
+    """Whether the plan says that the program's inputs decide each bit there."""
+    kind, *rest = key
+    return kind == "output" and rest in plan.get("exact", ())
+
+
 def show(key: Key) -> str:
     """A key for people: `output of call 0 [1]`."""
     kind, *rest = key

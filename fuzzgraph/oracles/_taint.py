@@ -9,6 +9,7 @@ that writes taints the storage that it writes to.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +32,12 @@ Path = tuple[int | str, ...]
 
 @dataclass
 class Taint:
-    """`outputs`: paths (call, then position in the result) below which nothing is compared. `inputs` and `states`:
-    names whose content is not compared. `sources`: operators that taint came from."""
+    """`outputs`: paths (call, then position in the result) below which nothing is compared. `exact`: paths of tensors
+    that no operator on the way rounded, so that the program's inputs decide each bit. `inputs` and `states`: names
+    whose content is not compared. `sources`: operators that taint came from."""
 
     outputs: list[list[Any]] = field(default_factory=list)
+    exact: list[list[Any]] = field(default_factory=list)
     inputs: list[str] = field(default_factory=list)
     states: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
@@ -114,11 +117,14 @@ class _Flow:
                     self.results.add(function.name)
             for call in self.program.calls:
                 self._call(call)
-        outputs = []
+        outputs, exact = [], []
         for index, call in enumerate(self.program.calls):
             function = self.program.function(call.function)
             outputs += [[index, *path] for path in self._paths(function, function.result, ())]
-        return Taint(outputs, sorted(self.inputs), sorted(self.states), sorted(self.sources))
+            exact += [[index, *path] for path in self._exact_paths(function, function.result, ())]
+        if self._rounds_what_stays():
+            exact = []
+        return Taint(outputs, exact, sorted(self.inputs), sorted(self.states), sorted(self.sources))
 
     def _size(self) -> tuple[int, ...]:
         items = sum(len(found) for found in self.items.values())
@@ -300,3 +306,18 @@ class _Flow:
         if isinstance(value, dict):
             return [p for k, v in value.items() for p in self._paths(function, v, (*path, k))]
         return []
+
+    def _exact_paths(self, function: Function, value: Any, path: Path) -> Iterator[Path]:
+        """Where a result holds a tensor that nothing rounded or tainted."""
+        if isinstance(value, fx.Node):
+            if isinstance(type_of(value), TensorType) and not self._is_rounded(function, value):
+                if not self._is(function, value):
+                    yield path
+        elif isinstance(value, tuple | list | dict):
+            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+                yield from self._exact_paths(function, item, (*path, key))
+
+    def _rounds_what_stays(self) -> bool:
+        """Whether a function rounds what it is given, so that a later call starts from rounded values."""
+        return any((f.name, n.name) in self.rounded for f in self.program.functions for n in f.graph.nodes
+                   if n.op in ("placeholder", "get_attr"))  # fmt: skip

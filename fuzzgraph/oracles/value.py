@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
-    """Which outputs and states hold what must not be compared, and the operators that it came from."""
+    """Which outputs and states hold what must not be compared, the operators that it came from, and which outputs are
+    exact."""
     found = taint(program, book)
-    return {"outputs": found.outputs, "states": found.states, "sources": found.sources}
+    return {"outputs": found.outputs, "exact": found.exact, "states": found.states, "sources": found.sources}
 
 
 def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> list[Failure]:

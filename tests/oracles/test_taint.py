@@ -161,3 +161,27 @@ def test_the_bits_of_computed_floats_are_not_compared():
     # Written through a view: the integers that are an input.
     written = program(lambda f: (f.op("Tensor.add_", (f.op("Tensor.view", (f.node("x"), "f32")), 1)),), "i32")
     assert written.inputs == ["x"]
+
+
+def test_what_nothing_rounds_is_exact():
+    """A result that the program's inputs decide to the last bit needs no test of how it moves with an ulp."""
+    book = SimpleNamespace(rules={**BOOK.rules, **{
+        "floor_divide": SimpleNamespace(tags=frozenset({"exact", "discontinuous"})),
+        "sin": SimpleNamespace(tags=frozenset()),
+    }})  # fmt: skip
+
+    def body(f):
+        x = f.node("x")
+        whole = f.op("floor_divide", (x, f.op("Tensor.view", (x, (4,)))))
+        return {"whole": whole, "x": x, "of rounded": [f.op("floor_divide", (f.op("sin", (x,)), x))]}
+
+    assert taint(build(body), book).exact == [[0, "whole"], [0, "x"]]
+    assert value.plan(build(body), book)["exact"] == [[0, "whole"], [0, "x"]]
+
+
+def test_nothing_is_exact_where_a_later_call_starts_from_what_was_rounded():
+    def body(f):
+        return (f.op("Tensor.add_", (f.node("x"), 1)), f.op("Tensor.view", (f.node("y"), (4,))))
+
+    program = build(body, ("x", "y"))
+    assert taint(program, BOOK).exact == []

@@ -82,6 +82,12 @@ def test_a_mismatch_that_an_ulp_explains_is_unstable():
     assert found == [] and "an ulp moves eager" in tools.reasons[0]
 
 
+def test_what_the_inputs_decide_to_the_last_bit_is_never_unstable():
+    """The floor division of floats (pytorch 197895) once was: an ulp of an input makes another whole number."""
+    for exact, found in (([[0, 0]], ["value"]), ([[0, 1]], [])):
+        assert kinds([X], [X + 1], plan={"exact": exact}, perturbed=run([X + 1])) == found
+
+
 def test_a_mismatch_far_beyond_what_an_ulp_does_is_found():
     assert kinds(X, X + 1, perturbed=run(X + 1e-3)) == ["value"]
 
