@@ -26,7 +26,7 @@ FAMILY = "nested"
 @pytest.fixture(scope="module")
 def rich(generator):
     """A generator of programs that mostly have such operators."""
-    profile = Profile(families=((FAMILY, 40.0),), operators=((1, 1), (2, 1)), fused=0, form=0, calls=0)
+    profile = Profile(families=((FAMILY, 40.0),), operators=((1, 1), (2, 1)), fused=0, form=0, calls=0, surroundings=0)
     return Generator(generator.book, generator.infer, profile)
 
 
