@@ -158,7 +158,6 @@ class PerturbingMode(TorchDispatchMode):
                 jitter(tensor, self.nudge, whole=rounded)
         return result
 
-
     def _inside(self, value: Any) -> Any:
         """A function that an operator calls, which is run without this mode: with it. Other arguments as they are."""
         if isinstance(value, torch.Tensor) or not callable(value):

@@ -89,6 +89,15 @@ def _follows_from_types(kind: Type) -> bool:
     return isinstance(kind, ScalarType) and kind.value is not None
 
 
+def _leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, fx.Node]]:
+    """The nodes in a result, with their positions in its structure."""
+    if isinstance(value, fx.Node):
+        yield path, value
+    elif isinstance(value, tuple | list | dict):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _leaves(item, (*path, key))
+
+
 class _Flow:
     """Fixpoint over all functions and calls; contexts of calls are merged."""
 
@@ -113,17 +122,16 @@ class _Flow:
                 for node in function.graph.nodes:
                     if node.op == "call_function":
                         self._node(function, node)
-                if any(True for _ in self._paths(function, function.result, ())):
+                if self._paths(function):
                     self.results.add(function.name)
             for call in self.program.calls:
                 self._call(call)
-        outputs, exact = [], []
+        outputs, exact, rounds = [], [], self._rounds_what_stays()
         for index, call in enumerate(self.program.calls):
             function = self.program.function(call.function)
-            outputs += [[index, *path] for path in self._paths(function, function.result, ())]
-            exact += [[index, *path] for path in self._exact_paths(function, function.result, ())]
-        if self._rounds_what_stays():
-            exact = []
+            outputs += [[index, *path] for path in self._paths(function)]
+            if not rounds:
+                exact += [[index, *path] for path in self._exact_paths(function)]
         return Taint(outputs, exact, sorted(self.inputs), sorted(self.states), sorted(self.sources))
 
     def _size(self) -> tuple[int, ...]:
@@ -294,28 +302,21 @@ class _Flow:
     def _input_tainted(self, family: str) -> bool:
         return family in self.inputs
 
-    def _paths(self, function: Function, value: Any, path: Path) -> list[Path]:
+    def _paths(self, function: Function) -> list[Path]:
         """Where a result is tainted, as positions in its structure."""
-        if isinstance(value, fx.Node):
-            partial = self.items.get((function.name, value.name))
-            if partial and (function.name, value.name) not in self.values:
-                return [(*path, i) for i in sorted(partial)]
-            return [path] if self._is(function, value) else []
-        if isinstance(value, tuple | list):
-            return [p for i, v in enumerate(value) for p in self._paths(function, v, (*path, i))]
-        if isinstance(value, dict):
-            return [p for k, v in value.items() for p in self._paths(function, v, (*path, k))]
-        return []
+        found: list[Path] = []
+        for path, node in _leaves(function.result):
+            partial = self.items.get((function.name, node.name))
+            if partial and (function.name, node.name) not in self.values:
+                found += [(*path, i) for i in sorted(partial)]
+            elif self._is(function, node):
+                found.append(path)
+        return found
 
-    def _exact_paths(self, function: Function, value: Any, path: Path) -> Iterator[Path]:
+    def _exact_paths(self, function: Function) -> list[Path]:
         """Where a result holds a tensor that nothing rounded or tainted."""
-        if isinstance(value, fx.Node):
-            if isinstance(type_of(value), TensorType) and not self._is_rounded(function, value):
-                if not self._is(function, value):
-                    yield path
-        elif isinstance(value, tuple | list | dict):
-            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-                yield from self._exact_paths(function, item, (*path, key))
+        return [path for path, node in _leaves(function.result) if isinstance(type_of(node), TensorType)
+                and not self._is_rounded(function, node) and not self._is(function, node)]  # fmt: skip
 
     def _rounds_what_stays(self) -> bool:
         """Whether a function rounds what it is given, so that a later call starts from rounded values."""

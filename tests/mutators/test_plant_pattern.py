@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from fuzzgraph.execution.jobs import job_options
 from fuzzgraph.generate import Generator
 from fuzzgraph.grammar.patterns import PatternBook, read_patterns
 from fuzzgraph.ir.builder import Rejected
@@ -76,8 +77,7 @@ def fires(tmp_path_factory):
     found, target = hooks.probe(), targets.load("inductor")
 
     def run(made):
-        options = {"grad": made.options.grad, "config": dict(made.options.config)}
-        return [calls(p) for p in fired(render(made).source, options, target, found)]
+        return [calls(p) for p in fired(render(made).source, job_options(made.options), target, found)]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
