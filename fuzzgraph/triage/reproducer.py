@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,8 @@ def _random(failures: Sequence[Failure]) -> str:
     return kinds.pop() if len(kinds) == len(failures) == 1 else ""
 
 
+BITS = ("conj", "neg")
+
 # What of a run an oracle looks at; the others look at all of it.
 _PARTS = {
     "value": ("results", "states"), "gradient": ("gradients",), "metadata": ("results", "inputs", "states"),
@@ -76,12 +78,12 @@ def _checks(failure: Failure) -> Checks:
     kind = failure.kind
     if failure.oracle == "aliasing":
         return Checks(("inputs",) if kind == "mutation" else ("memory",), layout=False)
-    if failure.oracle not in _PARTS:
-        return ALL
+    if failure.oracle not in _PARTS:  # such as guard, whose kinds are those of the oracles that it asks
+        return replace(ALL, zero_sign=kind == "zero_sign", bits=kind in BITS)
     parts = _PARTS[failure.oracle]
     if failure.oracle != "metadata":
         return Checks(parts, layout=False, zero_sign=kind == "zero_sign")
-    if kind in ("conj", "neg"):
+    if kind in BITS:
         return Checks(parts, values=False, layout=False, bits=True)
     layout = kind in ("stride", "requires_grad")
     return Checks(parts, values=not layout, layout=layout)
