@@ -18,6 +18,7 @@ class Hooks:
     bindings_cache: Any = None  # class whose load_pybinding compiles a kernel and returns its Python binding
     builders: list[tuple[Any, str]] = field(default_factory=list)  # functions that start the C++ compiler
     guard_profiler: tuple[Any, str] | None = None  # times each guard manager, for logs only
+    triton_key: Callable[[], Any] | None = None  # a hash of all of Triton's files
     quiet_dynamo: dict[str, Any] = field(default_factory=dict)  # settings that cost time and change nothing else
     emulate_casts: bool = False
     kernel_command: Callable[[], str] | None = None  # Inductor's command line for a CPU kernel
@@ -51,8 +52,10 @@ def probe() -> Hooks:
             head, _, last = name.rpartition(".")
             hooks.builders.append((getattr(owner, head) if head else owner, last))
     guards = "torch._dynamo.guards"
-    if hooks.find(guards, "profile_guard_manager", "the cover tier is 12 % slower") is not None:
+    if hooks.find(guards, "profile_guard_manager", "programs take 12 % longer") is not None:
         hooks.guard_profiler = (importlib.import_module(guards), "profile_guard_manager")
+    without = "each program with a matrix product costs 0.4 s more"
+    hooks.triton_key = hooks.find("torch._inductor.codecache", "triton_key", without)
     without = "findings are not bisected to a subsystem and a pass"
     if hooks.find("torch._inductor.compiler_bisector", "CompilerBisector.do_bisect", without) is not None:
         hooks.bisector = importlib.import_module("torch._inductor.compiler_bisector").CompilerBisector

@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import oracles
 from ..execution.protocol import read_frame, write_frame
 from ..torch_compat import imported_torch, installed_torch
 from . import hooks, observers
@@ -136,24 +137,59 @@ def preload(files: list[str]) -> list[dict[str, Any]]:
     return spaces
 
 
-def warm_up(observe: bool) -> None:
+def warm_up(observe: bool, found: hooks.Hooks) -> None:
     """One small compile with backward: the probes for the CPU's instruction sets (ten g++ runs) and the precompiled
     header are done once here, and the lines that every program covers are baseline.
 
     Backward runs in a child: it starts autograd's device threads, after which a process must not fork. The modules
-    that it imported are imported here, so that children need not.
+    that it imported are imported here, and what programs ask for again and again is computed, so that children need
+    not: all that costs a child up to a second of CPU time.
     """
     import torch
 
     torch.compile(lambda a: a + 1, dynamic=True)(torch.randn(8))
     torch._dynamo.reset()
     report = in_child(lambda: _backward_report(observe))
-    for name in report["modules"]:
+    for name in (*report["modules"], *in_child(lambda: {"modules": _imports(found)})["modules"]):
         importlib.import_module(name)
+    for oracle in oracles.names():
+        oracles.load(oracle)
+    torch.overrides.get_overridable_functions()
+    if found.triton_key is not None:
+        found.triton_key()
     if observe:
         observers.freeze(report["features"])
     gc.collect()
     gc.freeze()
+
+
+class _Pair:
+    """For a program that makes an object."""
+
+    def __init__(self, first: Any) -> None:
+        self.first = first
+
+
+def _imports(found: hooks.Hooks) -> list[str]:
+    """Modules that the compiler imports when it first meets an object, a matrix product and a transposed tile."""
+    import torch
+
+    from .cover import no_compiler
+
+    def program(a: Any, b: Any) -> Any:
+        pair = _Pair(a.t() @ b)
+        return pair.first.t().contiguous() + a.size(0)
+
+    before = set(sys.modules)
+    with no_compiler(found, []):
+        torch.compile(program)(torch.randn(8, 7), torch.randn(8, 7))
+    return _imported(before)
+
+
+def _imported(before: set[str]) -> list[str]:
+    """What was imported since. Generated kernels are modules below torch as well, but without a spec."""
+    new = [(name, module) for name, module in sys.modules.items() if name not in before]
+    return [name for name, module in new if name.startswith(("torch.", "sympy.")) and module.__spec__]
 
 
 def _backward_report(observe: bool) -> dict[str, Any]:
@@ -167,9 +203,7 @@ def _backward_report(observe: bool) -> dict[str, Any]:
     x = torch.randn(8, requires_grad=True)
     torch.compile(lambda a: a + 1, dynamic=True)(x).sum().backward()
     features = observers.end() if observe else {}
-    # Generated kernels are modules below torch as well, but without a spec.
-    ours = [n for n, m in sys.modules.items() if n not in before and n.startswith("torch.") and m.__spec__]
-    return {"modules": ours, "features": features}
+    return {"modules": _imported(before), "features": features}
 
 
 def in_child(report: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ..oracles import crash, missed_error
 from ..oracles._exceptions import describe, is_out_of_memory
 from ..oracles._types import Run
 from . import targets
-from .cover import no_compiler
+from .cover import no_compiler, savings
 from .failures import error_info
 from .hooks import Hooks
 from .program import SEED, Loaded, OptionError, Stop, Variant, identity, patched, run_once
@@ -99,6 +99,7 @@ class Subject:
                 stack.enter_context(no_compiler(self.context.hooks, self.context.kernels))
             elif self.job.kernels and self.context.unit is not None:
                 stack.enter_context(self.context.unit.serving(self.context.hooks))
+                stack.enter_context(savings(self.context.hooks))
             return run_once(self.loaded.under(config), self.target.wrap(kwargs), Variant(seed=seed))
 
 

@@ -75,7 +75,7 @@ class Zygote:
         self.frontend.compiler.prepare()
         self.units = units.Units(self.context.hooks, Path(self.args.scratch, "units"))
         self.units.compiler.prepare()
-        prepare.warm_up(self.observe)
+        prepare.warm_up(self.observe, self.context.hooks)
         prepare.share_warm(self.args.scratch)
         self.kept = set(self.cache.rglob("*"))
         serves = [n for n in targets.names() if self._shares(targets.load(n))]
