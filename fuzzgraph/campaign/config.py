@@ -41,7 +41,7 @@ class Config:
     known: tuple[str, ...] = ()
     stop_on: str = ""
     generate_share: float = 0.45
-    compare_share: float = 0.55
+    compare_share: float = 0.75
     batch: int = 8
     timeout: float = 30.0
     oracles: tuple[str, ...] = ()

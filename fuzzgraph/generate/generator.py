@@ -235,12 +235,12 @@ def _families(
     """The rules of each family with their weights; a family weighs the root of what its rules weigh together, times
     its factor. With a dtype, only rules that take it; with `fused`, only those of the families that are fused,
     and mostly those that stay in the dtype."""
+    factors = dict(profile.fused_families if fused else profile.families)
     found: dict[str, list[tuple[Rule, float]]] = {}
     for rule in book.rules.values():
-        if (dtype is None or rule.takes(dtype)) and (not fused or rule.family in profile.fused_families):
+        if (dtype is None or rule.takes(dtype)) and (not fused or rule.family in factors):
             weight = rule.weight * profile.tag_factor(rule.tags)
             if fused and dtype is not None and keeps(rule, dtype):
                 weight *= profile.fused_closed
             found.setdefault(rule.family, []).append((rule, weight))
-    factors = dict(profile.families)
     return [(rules, factors.get(name, 1.0) * sum(w for _, w in rules) ** 0.5) for name, rules in found.items()]
