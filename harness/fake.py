@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 from typing import Any
 
 import torch
@@ -16,12 +18,14 @@ from torch._subclasses.fake_tensor import (
 from ..oracles._exceptions import cause_chain
 from ..oracles._types import Run
 from .program import Loaded, Variant, identity, run_once
-from .transplant import Transplant
+from .transplant import Foreign, Transplant
 
 # Values decide here, and there are none.
-_CANNOT_SAY = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedFakeTensorException)
-# Nor is there memory that `.numpy()` or `.tolist()` could read.
-_NO_MEMORY = "is not supported for tensor subclasses"
+_CANNOT_SAY = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedFakeTensorException, Foreign)
+# Nor is there memory that `.numpy()` or `.tolist()` could read, and none of them can become one of a user's subclass.
+_NO_TENSOR = ("is not supported for tensor subclasses", "Creating a new Tensor subclass")
+# Loops among the operators that call functions need sizes that are not known.
+_CALLING = f"{os.sep}_higher_order_ops{os.sep}"
 
 
 def fake_run(loaded: Loaded) -> Run | None:
@@ -40,7 +44,10 @@ def fake_run(loaded: Loaded) -> Run | None:
 
 
 def _cannot_say(error: BaseException) -> bool:
-    return isinstance(error, _CANNOT_SAY) or _NO_MEMORY in str(error)
+    if isinstance(error, _CANNOT_SAY) or any(text in str(error) for text in _NO_TENSOR):
+        return True
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(_CALLING in frame.f_code.co_filename for frame, _ in frames)
 
 
 class Faker(Transplant):

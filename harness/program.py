@@ -16,12 +16,12 @@ import torch
 
 from ..ir.settings import PASSES, as_torch
 from ..ir.types import DTYPES
+from ..oracles._types import PROGRAM_MODULE as MODULE
 from ..oracles._types import Run, leaves
 from . import passes
 from .transplant import Mover
 
-# One name for all programs, so that messages which quote it are equal.
-MODULE = "fuzzgraph_program"
+# MODULE is one name for all programs, so that messages which quote it are equal.
 # The global by which Dynamo finds it.
 ALIAS = f"__import_{MODULE}"
 FILE = "<fuzzgraph_program>"
@@ -114,7 +114,8 @@ def run_once(loaded: Loaded, wrap: Callable[[Any], Any], variant: Variant | None
             get_states = _part(namespace, "get_states")
             if get_states is not None:
                 run.states = get_states()
-        run.drew = not torch.equal(untouched, _random_state(loaded.device))
+        run.drawn = _random_state(loaded.device)
+        run.drew = not torch.equal(untouched, run.drawn)
     except (SystemExit, Stop):
         raise
     except BaseException as e:  # a program may raise anything; nobody types a Ctrl-C into a child

@@ -8,6 +8,10 @@ from typing import Any
 import torch
 
 
+class Foreign(Exception):
+    """A tensor whose memory is not that of one plain tensor: sparse, quantized, nested, or of a subclass."""
+
+
 class Transplant:
     """Converts tensors whole storage by whole storage, so that strides, offsets, overlap and sharing stay.
 
@@ -24,6 +28,10 @@ class Transplant:
 
     def module(self, module: torch.nn.Module) -> torch.nn.Module:
         raise NotImplementedError
+
+    def foreign(self, tensor: torch.Tensor) -> torch.Tensor:
+        """One that has no plain memory, converted. Raises Foreign where that cannot be."""
+        raise Foreign(f"a tensor is {tensor.layout}, {tensor.dtype}, {type(tensor).__name__}")
 
     def everything(self, namespace: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """The inputs converted; and in place what the program's globals, its states and its closures hold."""
@@ -69,6 +77,9 @@ class Transplant:
                 vars(value)[key] = self.value(item)
 
     def tensor(self, tensor: torch.Tensor) -> torch.Tensor:
+        plain = type(tensor) in (torch.Tensor, torch.nn.Parameter) and not tensor.is_nested
+        if not plain or tensor.layout != torch.strided or tensor.is_quantized:
+            return self.foreign(tensor)
         raw = tensor.untyped_storage()
         key = (raw._cdata, tensor.dtype)
         if key not in self.storages:
@@ -88,6 +99,9 @@ class Mover(Transplant):
 
     def convert(self, flat: torch.Tensor) -> torch.Tensor:
         return flat.to(self.device)
+
+    def foreign(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(self.device)
 
     def module(self, module: torch.nn.Module) -> torch.nn.Module:
         return module.to(self.device)

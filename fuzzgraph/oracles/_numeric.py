@@ -29,15 +29,20 @@ FAR_MOST = 0.25
 
 
 def as_tensor(value: Any) -> torch.Tensor | None:
-    """A number or a strided tensor as a plain tensor on the CPU; None for anything else, and for a tensor that reaches
-    beyond its memory, which must not be read.
+    """A number or a tensor as a plain, dense tensor on the CPU (a quantized one: its integers); None for anything else,
+    and for a tensor that reaches beyond its memory, which must not be read.
 
     Python floats count as float32: they may come from an `item()` of one.
     """
     if isinstance(value, torch.Tensor):
-        if value.layout != torch.strided or value.is_quantized or beyond(value):
+        value = value.detach()
+        if value.is_quantized:
+            value = value.int_repr()
+        if value.layout != torch.strided:
+            value = value.to_dense()
+        elif beyond(value):
             return None
-        value = value.detach().resolve_conj().resolve_neg().cpu()
+        value = value.resolve_conj().resolve_neg().cpu()
         return value.to(torch.float64) if "float8" in str(value.dtype) else value
     if isinstance(value, bool | int):
         return torch.tensor(value) if -(2**63) <= value < 2**63 else None

@@ -16,9 +16,9 @@ def table(run: Run) -> dict[Key, Any]:
     for call, result in enumerate(run.results):
         found.update(leaves(result, ("output", call)))
     for name, value in run.inputs.items():
-        found["input", name] = value
+        found.update(leaves(value, ("input", name)))
     for name, value in run.gradients.items():
-        found["gradient", name] = value
+        found.update(leaves(value, ("gradient", name)))
     if run.states is not None:
         found.update(leaves(run.states, ("state",)))
     return found

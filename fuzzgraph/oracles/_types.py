@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Protocol
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 
 @dataclass
 class Run:
     """What one execution of a program left behind; `error` is set where it raised (the rest is then partial). `began`:
-    whether it came as far as the program's calls; `drew`: whether torch's random numbers were asked for.
+    whether it came as far as the program's calls; `drew`: whether torch's random numbers were asked for; `drawn`: the
+    state of their generator after the run.
 
     `results` has one item per call, `inputs` the input tensors after the run, `gradients` what backward left in
     them (None: no gradient), `states` what the program's `get_states()` said.
@@ -25,6 +30,7 @@ class Run:
     error: BaseException | None = None
     began: bool = False
     drew: bool = False
+    drawn: torch.Tensor | None = None
 
 
 @dataclass
@@ -135,16 +141,55 @@ class Quiet:
 Path = tuple[Any, ...]
 
 
+# The module that a program's source becomes; classes that it defines are of it, or of this where it is a script.
+PROGRAM_MODULE, SCRIPT_MODULE = "fuzzgraph_program", "__main__"
+# Objects within objects: a program's own may refer to each other.
+DEEPEST = 12
+_SEQUENCES: tuple[type, ...] = (list, tuple, deque, type({}.keys()), type({}.values()), type({}.items()))
+
+
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Leaves of nested tuples, lists and dicts (objects that are no container count as leaves), with their paths."""
-    if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
-        for i, item in enumerate(value):
-            yield from leaves(item, (*path, i))
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from leaves(item, (*path, key if isinstance(key, str | int) else str(key)))
-    else:
-        yield path, value
+    """Leaves of nested containers with their paths: of tuples, lists, dicts, dict views and deques, of the attributes of
+    what the program's own classes make, and of the parts of tensors that hold tensors. Other objects are leaves, and
+    tensors of a subclass become plain ones.
+    """
+    inner = parts(value) if len(path) < DEEPEST else None
+    if inner is None:
+        yield path, _unwrapped(value)
+        return
+    for key, item in inner:
+        yield from leaves(item, (*path, key))
+
+
+def parts(value: Any) -> list[tuple[str | int, Any]] | None:
+    """What a container holds, by name; None for what is none."""
+    if isinstance(value, torch.Tensor):
+        return _tensor_parts(value)
+    if isinstance(value, _SEQUENCES) and not isinstance(value, torch.Size):
+        return list(enumerate(iter(value)))  # type: ignore[call-overload]
+    if isinstance(value, dict):
+        return [(key if isinstance(key, str | int) else str(key), item) for key, item in value.items()]
+    if type(value).__module__ in (PROGRAM_MODULE, SCRIPT_MODULE) and not isinstance(value, torch.nn.Module | Enum):
+        return list(getattr(value, "__dict__", {}).items()) or None
+    return None
+
+
+def _tensor_parts(value: torch.Tensor) -> list[tuple[str | int, Any]] | None:
+    """The tensors that a nested one holds, or one that wraps others."""
+    if isinstance(value, FakeTensor):
+        return None
+    if is_traceable_wrapper_subclass(value):
+        names, _ = value.__tensor_flatten__()  # type: ignore[attr-defined]
+        return [(name, getattr(value, name)) for name in names]
+    return list(enumerate(value.unbind())) if value.is_nested else None
+
+
+def _unwrapped(value: Any) -> Any:
+    """A tensor of a user's subclass as a plain one, whose methods are torch's."""
+    if not isinstance(value, torch.Tensor) or type(value) in (torch.Tensor, torch.nn.Parameter, FakeTensor):
+        return value
+    with torch._C.DisableTorchFunctionSubclass():
+        return value if isinstance(value, torch.nn.Parameter) else value.as_subclass(torch.Tensor)
 
 
 def show(path: Path) -> str:

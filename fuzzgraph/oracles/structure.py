@@ -1,13 +1,14 @@
 """Python structure: types and containers of outputs; side effects on lists, dicts, objects, globals and module state.
 
-It compares containers, the types of leaves, and plain values by `==`. It cannot judge objects without an `__eq__` of
-their own (each run makes new ones), and leaves numbers and tensors to the oracles that compare them.
+It compares containers, attributes of what the program's own classes make, the types of leaves, and plain values by
+`==`. It cannot judge other objects without an `__eq__` of their own (each run makes new ones) nor what iterators have
+left, and leaves numbers and tensors to the oracles that compare them.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,7 +16,7 @@ import torch
 from ._failure import Failure
 from ._snapshot import Key, show, skipped, table
 from ._taint import taint
-from ._types import Run, Tools
+from ._types import DEEPEST, Run, Tools, parts
 
 if TYPE_CHECKING:
     from ..grammar import RuleBook
@@ -74,17 +75,20 @@ def _structure(key: tuple[Any, ...], a: Any, b: Any) -> Iterator[Failure]:
 
 
 def _children(key: tuple[Any, ...], a: Any, b: Any) -> Iterator[Failure]:
-    if isinstance(a, list | tuple) and not isinstance(a, torch.Size):
-        if len(a) != len(b):
-            yield _failure("structure", "another number of items", f"{show(key)}: eager {len(a)}, compiled {len(b)}")
-        for i, (x, y) in enumerate(zip(a, b)):
-            yield from _structure((*key, i), x, y)
-    elif isinstance(a, dict):
-        if list(a) != list(b):
-            yield _failure("structure", "other keys or another order of keys", f"{show(key)}: {list(a)}, {list(b)}")
-        for k in a:
-            if k in b:
-                yield from _structure((*key, k), a[k], b[k])
+    mine, theirs = parts(a), parts(b)
+    if mine is None or theirs is None or isinstance(a, torch.Tensor) or len(key) > DEEPEST:
+        return
+    names, others = [name for name, _ in mine], [name for name, _ in theirs]
+    if isinstance(a, list | tuple) and len(mine) != len(theirs):
+        detail = f"{show(key)}: eager {len(mine)}, compiled {len(theirs)}"
+        yield _failure("structure", "another number of items", detail)
+    elif names != others:
+        what = "keys" if isinstance(a, dict) else "items" if isinstance(a, Iterable) else "attributes"
+        yield _failure("structure", f"other {what} or another order of {what}", f"{show(key)}: {names}, {others}")
+    found = dict(theirs)
+    for name, item in mine:
+        if name in found:
+            yield from _structure((*key, name), item, found[name])
 
 
 def _plain(key: tuple[Any, ...], a: Any, b: Any) -> Iterator[Failure]:
@@ -93,11 +97,19 @@ def _plain(key: tuple[Any, ...], a: Any, b: Any) -> Iterator[Failure]:
         return
     try:
         equal = bool(a == b)
-    except Exception as e:  # a program's own __eq__
-        yield _failure("python", f"comparison raises {type(e).__name__}", show(key))
+    except Exception as e:  # of a program's own __eq__, or of a tensor of many elements somewhere inside
+        if _equals_itself(a):
+            yield _failure("python", f"comparison raises {type(e).__name__}", show(key))
         return
     if not equal and (isinstance(a, _SINGLETONS) or type(a).__eq__ is not object.__eq__):
         yield _failure("python", f"another {type(a).__name__}", f"{show(key)}: eager {a!r:.200}, compiled {b!r:.200}")
+
+
+def _equals_itself(value: Any) -> bool:
+    try:
+        return bool(value == value)
+    except Exception:  # then it says nothing about others
+        return False
 
 
 def _failure(kind: str, message: str, detail: str) -> Failure:

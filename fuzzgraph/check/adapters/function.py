@@ -58,13 +58,14 @@ class FuzzgraphFile:
 
         space = globals()
         self.inputs = inputs
+        start = torch.initial_seed()  # random numbers are looked at under several seeds
         function = wrap(self.function, **space.get("COMPILE_KWARGS", {}))
         results = []
         for leaves, spec in self.calls:
             values = [inputs.get(name, leaf) for name, leaf in leaves]
             arguments = torch.utils._pytree.tree_unflatten(values, spec)
             self.after.append(arguments)
-            self.seed()
+            self.seed(start)
             with torch.no_grad() if space.get("NO_GRAD") else torch.enable_grad():
                 results.append(function(*arguments))
             if space.get("BACKWARD"):
@@ -109,9 +110,12 @@ class FuzzgraphFile:
         names = getattr(getattr(self.function, "__code__", None), "co_freevars", ())
         cells = getattr(self.function, "__closure__", None) or ()
         free = {name: self.contents(cell) for name, cell in zip(names, cells)}
-        states["closure"] = {name: value for name, value in free.items() if self.plain(value)}
+        states["closure"] = self.portraits(free, known)
         mine = {name: value for name, value in space.items() if not name.startswith(("_", "fuzzgraph"))}
-        states["globals"] = {name: value for name, value in mine.items() if self.plain(value)}
+        states["globals"] = self.portraits(mine, known)
+        states["attributes"] = {
+            where: self.portraits(vars(module), known, private=False) for where, module in self.modules.items()
+        }
         return states
 
     def contents(self, cell):
@@ -120,35 +124,51 @@ class FuzzgraphFile:
         except ValueError:  # nothing is bound yet
             return None
 
-    def plain(self, value, depth=4):
-        """Whether the value is data all the way down."""
-        import torch
+    NO_DATA = "no data"
 
-        if isinstance(value, list | tuple):
-            return depth > 0 and all(self.plain(item, depth - 1) for item in value)
-        if isinstance(value, dict):
-            return depth > 0 and all(self.plain(item, depth - 1) for item in (*value, *value.values()))
-        return value is None or isinstance(value, bool | int | float | complex | str | torch.Tensor)
+    def portraits(self, values, known, private=True):
+        """Those of the named values that are data; with `private`, also those whose names start with _."""
+        drawn = {name: self.portrait(value, known) for name, value in values.items() if private or name[:1] != "_"}
+        return {name: value for name, value in drawn.items() if value is not self.NO_DATA}
 
-    def portrait(self, value, known):
-        """The containers among the arguments, with names for the tensors that were there before, and without what is
-        no data."""
+    def portrait(self, value, known, depth=6):
+        """The value in containers, numbers and tensors, by which two runs can be compared: names stand for the tensors
+        that were there before, dicts for objects and classes of the file."""
+        import collections
+
         import torch
 
         if isinstance(value, torch.Tensor):
             return known.get(id(value), value)
-        if type(value) in (list, tuple):
-            return type(value)(self.portrait(item, known) for item in value)
-        if type(value) is dict:
-            return {str(key): self.portrait(item, known) for key, item in value.items()}
-        return value if self.plain(value) else type(value).__name__
+        if value is None or isinstance(value, bool | int | float | complex | str | bytes | torch.dtype | torch.Size):
+            return value
+        if depth == 0 or isinstance(value, torch.nn.Module | FuzzgraphFile):
+            return self.NO_DATA
+        if isinstance(value, list | tuple | collections.deque):
+            items = [self.portrait(item, known, depth - 1) for item in value]
+            return type(value)(items) if type(value) in (list, tuple) else {type(value).__name__: items}
+        if isinstance(value, set | frozenset):
+            return {type(value).__name__: sorted(map(repr, value))} if self.plain(value) else self.NO_DATA
+        if isinstance(value, dict):
+            items = {str(key): self.portrait(item, known, depth - 1) for key, item in value.items()}
+            return items if type(value) is dict else {type(value).__name__: items}
+        own = value if type(value) is type else type(value)
+        if own.__module__ != globals()["__name__"]:
+            return self.NO_DATA
+        found = {name: item for name, item in getattr(value, "__dict__", {}).items() if name[:2] != "__"}
+        drawn = {name: self.portrait(item, known, depth - 1) for name, item in found.items()}
+        return {own.__name__: {name: item for name, item in drawn.items() if item is not self.NO_DATA}}
 
-    def seed(self):
+    def plain(self, values):
+        """Whether the reprs of all values tell them apart, and are the same in each run."""
+        return all(value is None or isinstance(value, bool | int | float | complex | str | bytes) for value in values)
+
+    def seed(self, start=0):
         import random
 
         import torch
 
-        torch.manual_seed(0)
+        torch.manual_seed(start)
         random.seed(0)
 
 
