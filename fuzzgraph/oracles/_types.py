@@ -149,7 +149,7 @@ _SEQUENCES: tuple[type, ...] = (list, tuple, deque, type({}.keys()), type({}.val
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Leaves of nested containers with their paths: of tuples, lists, dicts, dict views and deques, of the attributes of
+    """Leaves of nested containers with their paths: of tuples, lists, dicts, dict views, deques, of the attributes of
     what the program's own classes make, and of the parts of tensors that hold tensors. Other objects are leaves, and
     tensors of a subclass become plain ones.
     """

@@ -17,7 +17,8 @@ SAME = {
     "a module that draws": "def make_fn(): return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.5))",
     "a scenario that draws": "def scenario(wrap): return wrap(lambda x: x + torch.rand(4))(torch.ones(4))",
     "seeds itself": "def f(x):\n    torch.manual_seed(3)\n    return torch.rand(4) + x",
-    "a loop": "def f(x): return torch.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x + 1), (torch.tensor(0), x))",
+    "a loop": "def f(x): return torch.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x + 1),"
+              " (torch.tensor(0), x))",
     "sparse": "def f(x): return torch.diag(x).to_sparse_csr() @ torch.diag(x)",
     "quantized": "def f(x): return torch.quantize_per_tensor(x, 0.5, 1, torch.quint8)",
     "jagged": "def make_inputs(): return (torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)],"
