@@ -38,7 +38,7 @@ from .wants import DOMAINS
 
 TAGS = frozenset(
     ["random", "discontinuous", "index_valued", "uninitialized", "inplace", "view", "exact", "reduction", "unstable"]
-    + ["nondeterministic", "number", "loop"]
+    + ["nondeterministic", "number", "loop", "either_zero"]
 )
 ASPECTS = frozenset(["dtype", "shape", "stride", "alias", "fake", "eager"])
 _LITERALS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}

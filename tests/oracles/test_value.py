@@ -6,6 +6,8 @@ import pytest
 import torch
 from fakes import FakeTools, run
 
+from fuzzgraph.grammar import load_rules
+from fuzzgraph.ir.text import parse
 from fuzzgraph.oracles import _numeric as numeric
 from fuzzgraph.oracles import value
 
@@ -135,8 +137,16 @@ def test_sign_of_zero_is_reported_apart():
     a, b = torch.tensor([-0.0, 1.0]), torch.tensor([0.0, 1.0])
     assert kinds(a, b) == []  # no float64 run that confirms eager's sign
     assert kinds(a, b, float64=run(a.double())) == ["zero_sign"]
+    assert kinds(a, b, plan={"zero_signs": False}, float64=run(a.double())) == []
     assert kinds(a, b, float64=run(b.double())) == []
     assert kinds(a, torch.tensor([0.0, 2.0]), float64=run(a.double())) == ["value"]
+
+
+def test_which_of_two_zeros_a_maximum_is_is_nobodys_promise():
+    text = "fuzzgraph 1\ninput x: f32[3] values edge\ninput y: f32[3] values edge seed 1\n\ndef f(x, y) {\n"
+    made = [value.plan(parse(text + f"  a: f32[3] = {op}(x, y)\n  return a\n}}\ncall f(x, y)\n"), load_rules())
+            for op in ("maximum", "mul")]
+    assert [plan["zero_signs"] for plan in made] == [False, True]
 
 
 def test_complex_numbers():
