@@ -40,7 +40,7 @@ class Config:
     plugin: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     stop_on: str = ""
-    generate_share: float = 0.45
+    generate_share: float = 0.7
     compare_share: float = 0.75
     batch: int = 8
     timeout: float = 30.0

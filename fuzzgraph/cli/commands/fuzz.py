@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--plugin", action="append", metavar="DIR", help="folder with further rules and mutators")
     what.add_argument("--known", action="append", metavar="FILE", help="a known-issues.toml beside the one shipped")
     what.add_argument("--timeout", type=float, metavar="S", help="seconds for one program (default: 30)")
-    what.add_argument("--generate-share", type=float, metavar="P", help="share of programs made afresh (default: 0.45)")
+    what.add_argument("--generate-share", type=float, metavar="P", help="share of programs made afresh (default: 0.7)")
     what.add_argument("--compare-share", type=float, metavar="P", help="share of CPU for judging (default: 0.75)")
     what.add_argument(
         "--oracles", metavar="NAMES",
