@@ -35,6 +35,18 @@ class ContainerBox(Choice):
         "enumerate": ("enumerate([{items}])", "next({b})[1]"),
         "zip": ("zip([{items}], range({n}))", "next({b})[0]"),
         "map": ("map(lambda r: r, [{items}])", "next({b})"),
+        "reversed": ("reversed([{items}][::-1])", "next({b})"),
+        "filter": ("filter(lambda r: r is not None, [None, {items}])", "next({b})"),
+        "chain": ("itertools.chain([], [{items}])", "next({b})"),
+        "islice": ("[*itertools.islice([None, {items}, None], 1, {n} + 1)]", "{b}[{i}]"),
+        "reduce": ("functools.reduce(lambda made, r: [*made, r], [{items}], [])", "{b}[{i}]"),
+        "dict items": ("dict(enumerate([{items}])).items()", "[*{b}][{i}][1]"),
+        "sorted": ("sorted(enumerate([{items}]), key=lambda pair: -pair[0])", "{b}[-1 - {i}][1]"),
+        "list subclass": ("type('Mine', (list,), {{'last': lambda self: self[-1]}})([{items}])", "{b}[{i}]"),
+        "dict subclass": (
+            "type('Mine', (dict,), {{'__missing__': lambda self, k: self[k + 1]}})(enumerate([{items}], 1))",
+            "{b}[{i} + 1]",
+        ),
         "copy": ("copy.copy([{items}])", "{b}[{i}]"),
         "proxy": ("types.MappingProxyType(dict(enumerate([{items}])))", "{b}[{i}]"),
         "default": ("collections.defaultdict(list, {{0: [{items}]}})", "{b}[0][{i}]"),
@@ -50,7 +62,7 @@ class ContainerBox(Choice):
             return list(block.lines)
         box, (make, take) = block.fresh("box"), self.CHOICES[block.args[0]]
         made = make.format(items=block.returned, n=len(block.results))
-        modules = sorted(set(re.findall(r"\b(collections|copy|types)\.", made)))
+        modules = sorted(set(re.findall(r"\b(collections|copy|functools|itertools|types)\.", made)))
         lines = [*block.lines, *(f"import {m}" for m in modules), f"{box} = {made}"]
         taken = [f"{r} = {take.format(b=box, i=i, n=len(block.results))}" for i, r in enumerate(block.results)]
         return [*lines, *taken]
