@@ -95,6 +95,12 @@ def test_edge_values_are_all_there(dtype: str) -> None:
     assert have == want
 
 
+@pytest.mark.parametrize("dtype", ["c64", "c128"])
+def test_products_of_complex_edge_values_are_finite(dtype: str) -> None:
+    values = torch.tensor(edge_values(dtype), dtype=DTYPES[dtype].torch_dtype)
+    assert (values[:, None] * values).isfinite().all() and (values.real.signbit() & (values.real == 0)).any()
+
+
 @pytest.mark.parametrize("dtype", [d.name for d in DTYPES.values() if d.kind == "float"])
 def test_edge_values_of_floats(dtype: str) -> None:
     info, values = torch.finfo(DTYPES[dtype].torch_dtype), edge_values(dtype)
