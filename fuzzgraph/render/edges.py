@@ -25,7 +25,7 @@ def edge_values(dtype: str) -> list[Any]:
         return around + ([-1, -2, -3, low // 2, low + 1, low] if low else [high // 2 + 1])
     if kind == "float":
         return _reals(dtype)
-    # None that is infinite, or becomes so in a product: which parts of that are NaN is nobody's promise, and whatever is
+    # None is infinite, or becomes so in a product: which parts of that are NaN is nobody's promise, and whatever is
     # computed from it differs.
     small = [v for v in _reals("f32" if dtype == "c64" else "f64") if abs(v) <= 2]
     corners = [complex(a, b) for a in (0.0, -0.0, 1.0, -1.0) for b in (0.0, -0.0, 1.0)]
