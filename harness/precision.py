@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -155,7 +156,7 @@ class PerturbingMode(TorchDispatchMode):
         rounded = func._schema.name.removeprefix("aten::").removesuffix("_") in _ROUNDED
         if not drawn and (rounded or all(r.alias_info is None for r in func._schema.returns)):
             for tensor in _tensors(result):
-                jitter(tensor, self.nudge, whole=rounded)
+                jitter(tensor, self.nudge, whole=rounded, within=_computed_in(func, args))
         return result
 
     def _inside(self, value: Any) -> Any:
@@ -170,9 +171,19 @@ class PerturbingMode(TorchDispatchMode):
         return moved
 
 
-def jitter(tensor: torch.Tensor, nudge: Nudge, whole: bool = False) -> None:
-    """Move each element by an ulp, in place, but those that are special by intention: zeros, infinities, NaN, and small
-    integers unless `whole`. A bug at a special value must not pass for noise."""
+def _computed_in(func: Any, args: tuple[Any, ...]) -> torch.dtype | None:
+    """The floating dtype in which an operator computes that writes to `out`, which may be a wider one."""
+    operands = [t for t in _tensors(args) if t.dim()] or _tensors(args)
+    if not operands or not any(argument.is_out for argument in func._schema.arguments):
+        return None
+    dtype = functools.reduce(torch.promote_types, (t.dtype for t in operands))
+    return dtype.to_real() if dtype.is_floating_point or dtype.is_complex else torch.get_default_dtype()
+
+
+def jitter(tensor: torch.Tensor, nudge: Nudge, whole: bool = False, within: torch.dtype | None = None) -> None:
+    """Move each element by an ulp (of the dtype `within`, if that is a narrower one), in place, but those that are
+    special by intention: zeros, infinities, NaN, and small integers unless `whole`. A bug at a special value must not
+    pass for noise."""
     if tensor._is_zerotensor():  # autograd's zeros have no memory to write to
         return
     if tensor.is_complex():
@@ -184,8 +195,10 @@ def jitter(tensor: torch.Tensor, nudge: Nudge, whole: bool = False) -> None:
     with torch.no_grad(), torch.inference_mode(tensor.is_inference()):
         plain = tensor.detach()
         up = nudge.up(plain)
-        far = torch.where(up, torch.inf, -torch.inf).to(plain.dtype)
-        moved = torch.nextafter(plain, far) if plain.dtype != torch.float16 else _half_after(plain, up)
+        narrow = plain if within is None or within.itemsize >= plain.itemsize else plain.to(within)
+        far = torch.where(up, torch.inf, -torch.inf).to(narrow.dtype)
+        moved = torch.nextafter(narrow, far) if narrow.dtype != torch.float16 else _half_after(narrow, up)
+        moved = moved.to(plain.dtype)
         meant = plain == 0 if whole else (plain == plain.round()) & (plain.abs() <= _EXACT)
         special = ~torch.isfinite(plain) | meant
         plain.copy_(torch.where(special, plain, moved))

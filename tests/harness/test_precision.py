@@ -181,3 +181,13 @@ def test_random_numbers_are_those_of_the_plain_run(drawn):
     for a, b in zip(plain.results[0], better.results[0]):
         assert b.dtype in (torch.float64, torch.complex128) and torch.equal(a.to(b.dtype), b)
         assert a.requires_grad == b.requires_grad and a.is_leaf == b.is_leaf
+
+
+@pytest.mark.parametrize(
+    ("dtype", "least", "most"), [("uint8", 1e-8, 1e-6), ("float32", 1e-8, 1e-6), ("float64", 1e-17, 1e-15)]
+)
+def test_what_is_written_to_a_wider_out_moves_by_an_ulp_of_what_it_was_computed_in(dtype, least, most):
+    make = f"return {{'x': torch.ones(4, dtype=torch.{dtype})}}"
+    loaded = load(make, "return torch.atan(x, out=torch.empty(4, dtype=torch.float64))")
+    plain, moved = (run_once(loaded, identity, v).results[0] for v in (None, perturbing_variant("down")))
+    assert moved.dtype == torch.float64 and least < float((plain - moved).abs().max()) < most
