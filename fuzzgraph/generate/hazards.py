@@ -13,18 +13,20 @@ import torch.fx as fx
 from ..grammar.rule import RuleBook
 from ..ir.builder import Builder, FunctionBuilder
 from ..ir.nested import called_by_operators, functions_in
-from ..ir.program import op_of, root_of, type_of
+from ..ir.program import Ref, op_of, root_of, type_of
 from ..ir.types import FROM_TORCH, NoneType, ScalarType, SequenceType, TensorType
 from ..ir.typing import operands
+from ..render.instances import BACKWARD, load_instances, offers
 from .adapt import Adapters
 from .domains import written_nodes
+from .regions import facts_of
 
 HALVES = frozenset({"f16", "bf16"})
 
 
 def hazard(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
     """Why the program may fail in eager although its calls are valid; None where it surely does not."""
-    return mixed_halves(b) or impure(book, b) or foreign(book, b) or _unsafe_write(book, adapters, b)
+    return mixed_halves(b) or impure(book, b) or foreign(book, b) or misheld(book, b) or _unsafe_write(book, adapters, b)
 
 
 # What a function must not hold that an operator calls: torch documents that these refuse such functions, or calls it
@@ -57,6 +59,23 @@ def foreign(book: RuleBook, b: Builder) -> str | None:
             other = next((n for n in b.functions[name].body if op_of(n) not in rule.functions), None)
             if other is not None:
                 return f"{rule.op} calls {name}, and takes no {op_of(other)} in it"
+    return None
+
+
+def misheld(book: RuleBook, b: Builder) -> str | None:
+    """Functions that an operator, an autograd.Function or a decorator holds, and that are no longer what it takes."""
+    kinds = load_instances()
+    for closure in b.closures:
+        kind, f = kinds.get(closure.kind), b.functions[closure.function]
+        if kind is None or not hasattr(kind, "offers"):
+            continue
+        made = {g.name: g.finish() for g in b.functions.values()}
+        reason = kind.problem(closure.args, made, made[f.name])
+        if reason:
+            return f"{closure.name}: {reason}"
+        args = tuple(BACKWARD if isinstance(a, Ref) else a for a in closure.args)
+        if not f.body or args not in offers(kind, facts_of(book, b, f, f.body)):
+            return f"{closure.name}: no {closure.kind} may hold {f.name}"
     return None
 
 

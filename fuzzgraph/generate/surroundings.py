@@ -15,12 +15,15 @@ from typing import Any
 import torch.fx as fx
 from torch.fx.node import map_arg
 
-from ..grammar.rule import RuleBook
+from ..grammar.rule import RuleBook, calls
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.program import Call, Closure, Function, Ref, State, root_of, type_of
-from ..ir.types import FunctionType, ScalarType, SequenceType, TensorType, Type, scalar, tensor
+from ..ir.types import AnyType, FunctionType, ScalarType, SequenceType, TensorType, Type, scalar, tensor
 from ..ir.typing import operands
-from .domains import written_nodes
+from ..render.forms import Facts
+from ..render.instances import BACKWARD, load_instances, offers
+from .domains import Knowledge, written_nodes
+from .hazards import IMPURE
 from .numbers import Numbers
 from .profile import pick
 from .regions import draw_run, facts_of, free_positions
@@ -76,8 +79,9 @@ def keep_in_object(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuil
 
 
 def call_helper(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
-    """A run of nodes becomes a function of its own, which is called; or a closure of it is made and called."""
-    run, reads, results = _movable(book, b, f, rng)
+    """A run of nodes becomes a function of its own, which is called; or what holds it is: a closure that the function
+    makes, an operator, an autograd.Function, a decorator."""
+    run, reads, results, facts = _movable(book, b, f, rng)
     inner = [r for r in reads if isinstance(type_of(r), TensorType)]
     bound = [r for r in inner if rng.random() < 0.5] if rng.random() < 0.4 else []
     given = [r for r in inner if r not in bound]
@@ -94,7 +98,8 @@ def call_helper(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder
     returned = tuple(mine[n] for n in results)
     made.returns(returned[0] if len(returned) == 1 else returned)
     place = _next(f, run[-1])
-    callee = f.read(made.name)
+    held = made.name if bound or rng.random() >= HELD else _held(numbers, b, made, facts, rng)
+    callee = f.read(held)
     if bound:
         callee = f.op("closure", (callee, *bound), before=place)
     value = f.op("call", (callee, *given), before=place, type=b.result_type(f.read(made.name)))
@@ -105,10 +110,69 @@ def call_helper(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder
         f.erase(node)
 
 
+# Of the helpers without captures, those that are no mere function.
+HELD = 0.6
+# What the gradients of a helper are not computed with: the last bit decides, or they are no function of their operands.
+UNSTEADY = IMPURE | {"unstable", "discontinuous", "index_valued", "number", "loop", "view"}
+GRADIENT_TRIES = 12
+
+
+def _held(numbers: Numbers, b: Builder, made: FunctionBuilder, facts: Facts, rng: Random) -> str:
+    """Name of an instance that holds a function; of the function itself where none may."""
+    kinds = load_instances().items()
+    found = [(name, args) for name, kind in kinds if (args := offers(kind, facts))]
+    if not found:
+        return made.name
+    kind, choices = rng.choice(found)
+    args = rng.choice(choices)
+    if BACKWARD in args:
+        args = (Ref(_backward(numbers, b, made, rng)),)
+    return b.add_closure(Closure(b.fresh_name("c"), made.name, (), kind, args)).name
+
+
+def _backward(numbers: Numbers, b: Builder, made: FunctionBuilder, rng: Random) -> str:
+    """Name of a new function that gives gradients of a function's parameters: those of its results, alone or with
+    a saved parameter in some operator. They need not be true, only equal for all who run it."""
+    results = list(made.result) if isinstance(made.result, tuple) else [made.result]
+    saved = [p for p in made.placeholders if rng.random() < 0.7]
+    plain = {p: _alone(p).with_(requires_grad=False) for p in (*made.placeholders, *results)}
+    gradients = [b.fresh_name("g") for _ in results]
+    params = [*zip(gradients, map(plain.__getitem__, results), strict=True), *((p.name, plain[p]) for p in saved)]
+    back = b.function(b.fresh_name("h"), params)
+    given = [back.node(name) for name in gradients]
+    know = Knowledge(numbers.book, numbers.adapters, b, back)
+    back.returns(tuple(_gradient(know, plain[p], given, rng) for p in made.placeholders))
+    return back.name
+
+
+def _gradient(know: Knowledge, wanted: TensorType, given: list[fx.Node], rng: Random) -> fx.Node | None:
+    """A value of a parameter's dtype and shape; None, which is no gradient, where none is at hand."""
+    back = know.f
+
+    def fits(node: fx.Node) -> bool:
+        kind = type_of(node)
+        return isinstance(kind, TensorType) and (kind.dtype, kind.shape) == (wanted.dtype, wanted.shape)
+
+    found, others = [g for g in given if fits(g)], [p for p in back.placeholders if fits(p)]
+    if not found:
+        return None
+    rules = [r for r in know.book.rules.values() if r.weight and not r.tags & UNSTEADY and not any(map(calls, r.params))]
+    for _ in range(GRADIENT_TRIES if rng.random() < 0.8 else 0):
+        try:
+            node = back.op(rng.choice(rules).op, (rng.choice(found), rng.choice(others)))
+        except Rejected:
+            continue
+        if fits(node) and root_of(node) == node.name and not know.doubts():
+            return node
+        back.erase(node)
+    return rng.choice(found)
+
+
 def _movable(
     book: RuleBook, b: Builder, f: FunctionBuilder, rng: Random
-) -> tuple[list[fx.Node], list[fx.Node], list[fx.Node]]:
-    """A run of nodes that may stand in another function, what it reads, and what of it is used behind it."""
+) -> tuple[list[fx.Node], list[fx.Node], list[fx.Node], Facts]:
+    """A run of nodes that may stand in another function, what it reads, what of it is used behind it, and what is known
+    about it."""
     free = free_positions(f)
     if not free:
         raise Rejected("all nodes are in forms")
@@ -122,7 +186,7 @@ def _movable(
         raise Rejected("the nodes read what is no tensor")
     users = set(run)
     returned = {n for n in run if any(u not in users for u in n.users)} | (set(run) & set(operands(f.result)))
-    return run, reads, [n for n in run if n in returned]
+    return run, reads, [n for n in run if n in returned], facts
 
 
 INSTANCES: tuple[tuple[str, tuple[Any, ...]], ...] = (
@@ -295,13 +359,13 @@ def _carries_grad(node: fx.Node) -> bool:
 
 def _depends(node: fx.Node, source: fx.Node) -> bool:
     """Whether autograd surely leads from a value to an input: all of the way through tensors that carry grad, and
-    through no operator that calls functions, whose results only may."""
+    through nothing that calls functions, whose results only may."""
     seen, todo = set(), [node]
     while todo:
         at = todo.pop()
         if at is source:
             return True
-        if at not in seen and not any(isinstance(type_of(n), FunctionType) for n in at.all_input_nodes):
+        if at not in seen and not any(isinstance(type_of(n), FunctionType | AnyType) for n in at.all_input_nodes):
             seen.add(at)
             todo += [n for n in at.all_input_nodes if _carries_grad(n) or isinstance(type_of(n), SequenceType)]
     return False
