@@ -19,14 +19,15 @@ from ..ir.typing import operands
 from ..render.instances import BACKWARD, load_instances, offers
 from .adapt import Adapters
 from .domains import written_nodes
-from .regions import facts_of
+from .regions import facts_of, may_need_grad
 
 HALVES = frozenset({"f16", "bf16"})
 
 
 def hazard(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
     """Why the program may fail in eager although its calls are valid; None where it surely does not."""
-    return mixed_halves(b) or impure(book, b) or foreign(book, b) or misheld(book, b) or _unsafe_write(book, adapters, b)
+    reason = mixed_halves(b) or impure(book, b) or foreign(book, b) or misheld(book, b)
+    return reason or _unsafe_write(book, adapters, b)
 
 
 # What a function must not hold that an operator calls: torch documents that these refuse such functions, or calls it
@@ -102,7 +103,7 @@ def _unsafe_write(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
     Cautious: every operand and the result of a differentiable operator count as saved for backward, whether or not the
     program runs it. Programs without an input that requires grad have no hazard.
     """
-    if not any(s.type.requires_grad for s in (*b.inputs, *b.constants)):
+    if not may_need_grad(b):
         return None
     for f in b.functions.values():
         reason = next(_hazards(book, adapters, b, f), None)
@@ -161,8 +162,9 @@ class Flow:
         return root_of(node)
 
     def differentiable(self, node: fx.Node) -> bool:
-        """Whether an operand carries grad."""
-        return any(self.root(n) in self.grads or _needs_grad(n) for n in operands((node.args, dict(node.kwargs))))
+        """Whether an operand carries grad, or a result does that has it of a layer's parameters."""
+        given = operands((node.args, dict(node.kwargs)))
+        return _needs_grad(node) or any(self.root(n) in self.grads or _needs_grad(n) for n in given)
 
     def may_write(self, node: fx.Node) -> bool:
         """Whether a write to a value here is fine whatever is written."""

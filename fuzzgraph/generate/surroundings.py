@@ -7,6 +7,8 @@ inputs. A change raises Rejected, and leaves the builder as it was, where the fu
 
 from __future__ import annotations
 
+import ast
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
@@ -22,6 +24,8 @@ from ..ir.types import AnyType, FunctionType, ScalarType, SequenceType, TensorTy
 from ..ir.typing import operands
 from ..render.forms import Facts
 from ..render.instances import BACKWARD, load_instances, offers
+from ..resources import data_dir
+from ..toml import read_toml
 from .domains import Knowledge, written_nodes
 from .hazards import IMPURE
 from .numbers import Numbers
@@ -120,11 +124,11 @@ GRADIENT_TRIES = 12
 def _held(numbers: Numbers, b: Builder, made: FunctionBuilder, facts: Facts, rng: Random) -> str:
     """Name of an instance that holds a function; of the function itself where none may."""
     kinds = load_instances().items()
-    found = [(name, args) for name, kind in kinds if (args := offers(kind, facts))]
+    found = [(name, given) for name, kind in kinds if (given := offers(kind, facts))]
     if not found:
         return made.name
     kind, choices = rng.choice(found)
-    args = rng.choice(choices)
+    args: tuple[Any, ...] = rng.choice(choices)
     if BACKWARD in args:
         args = (Ref(_backward(numbers, b, made, rng)),)
     return b.add_closure(Closure(b.fresh_name("c"), made.name, (), kind, args)).name
@@ -156,7 +160,8 @@ def _gradient(know: Knowledge, wanted: TensorType, given: list[fx.Node], rng: Ra
     found, others = [g for g in given if fits(g)], [p for p in back.placeholders if fits(p)]
     if not found:
         return None
-    rules = [r for r in know.book.rules.values() if r.weight and not r.tags & UNSTEADY and not any(map(calls, r.params))]
+    rules = [r for r in know.book.rules.values() if r.weight and not r.tags & UNSTEADY]
+    rules = [r for r in rules if not any(map(calls, r.params))]
     for _ in range(GRADIENT_TRIES if rng.random() < 0.8 else 0):
         try:
             node = back.op(rng.choice(rules).op, (rng.choice(found), rng.choice(others)))
@@ -197,14 +202,60 @@ INSTANCES: tuple[tuple[str, tuple[Any, ...]], ...] = (
 def hold_constants(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
     """The function becomes a module or a closure, with the constants that it reads; calls of it are calls of that."""
     kind, args = rng.choice(INSTANCES)
+    _hold(b, f, kind, args)
+
+
+def _hold(b: Builder, f: FunctionBuilder, kind: str, args: tuple[Any, ...]) -> None:
     shared = {s.view_of for s in b.constants} | {s.name for s in b.constants if s.view_of}
-    made = captured(f.finish(), {s.name for s in b.constants} - shared)
+    layers = {s.name for s in b.states if s.kind == "layer"}
+    made = captured(f.finish(), ({s.name for s in b.constants} | layers) - shared)
     if kind == "closure" and not made.captures:
         raise Rejected("nothing to capture")
     b.functions[f.name] = FunctionBuilder(b, made)
     name = b.fresh_name("m")
     b.add_closure(Closure(name, f.name, tuple((c, Ref(c)) for c in made.captures), kind, args))
     b.calls = [replace(c, function=name) if c.function == f.name else c for c in b.calls]
+
+
+def apply_layer(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+    """A value goes through a layer, in training or out of it; a second call meets the buffers that the first one wrote,
+    and other random numbers."""
+    if any(c.contexts for c in b.calls):
+        raise Rejected("the layer's parameters are f32 in no other context")
+    # What FakeTensors say of the strides of a norm of other layouts is not what eager gives.
+    values = [n for n in _values(f) if _alone(n).dtype == "f32" and _alone(n).numel and _alone(n).is_contiguous]
+    if not values:
+        raise Rejected("no value of f32 in row-major order")
+    node, at = rng.choice(values), b.calls.index(_first(b, f))
+    state = b.add_state(State(b.fresh_name("l"), "layer", _draw_layer(node.meta["type"], rng)))
+    try:
+        last = f.op("call", (f.read(state.name), node), before=_next(f, node))
+    except Rejected:
+        b.states.remove(state)
+        raise
+    f.replace_uses(node, last, keep=[last])
+    if _carries_grad(last) and not b.options.inference and rng.random() < 0.5:
+        b.set_options(grad=True)
+    if rng.random() < 0.8:
+        _hold(b, f, "module", rng.choice(((), (), ("eval",))))
+    if rng.random() < 0.5:
+        b.add_call(replace(b.calls[at], result=None, fresh=False))
+
+
+def _draw_layer(kind: TensorType, rng: Random) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    """A layer that takes a tensor and gives one alike."""
+    found = [(e, float(e.get("weight", 1.0))) for e in _layers() if e["ranks"][0] <= kind.rank <= e["ranks"][1]]
+    if not found:
+        raise Rejected("no layer for its rank")
+    entry = pick(found, rng)
+    sizes = {"$channels": kind.shape[1] if kind.rank > 1 else 1, "$last": kind.shape[-1] if kind.rank else 1}
+    return entry["name"], tuple(sizes.get(a, a) for a in entry["args"]), ast.literal_eval(rng.choice(entry["options"]))
+
+
+@functools.cache
+def _layers() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = read_toml(data_dir("grammar") / "layers.toml")["layer"]
+    return found
 
 
 def close_over_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
@@ -376,7 +427,7 @@ def _depends(node: fx.Node, source: fx.Node) -> bool:
 
 CHANGES: tuple[tuple[Change, float], ...] = (
     (keep_in_state, 5.0), (keep_in_object, 1.0), (call_helper, 4.0), (hold_constants, 2.0), (close_over_number, 2.0),
-    (pass_number, 3.0), (read_number, 3.0), (pass_twice, 6.0), (differentiate, 3.0),
+    (apply_layer, 1.5), (pass_number, 3.0), (read_number, 3.0), (pass_twice, 6.0), (differentiate, 3.0),
 )  # fmt: skip
 # Few programs have an input that requires grad: there, its gradient is as likely as all else.
 SCARCE = 6.0

@@ -1,5 +1,6 @@
 """What is put around operators: each change by itself on small programs, and what it must keep."""
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -15,6 +16,7 @@ from fuzzgraph.ir.builder import Builder, Rejected
 from fuzzgraph.ir.program import Program, op_of, type_of
 from fuzzgraph.ir.retype import retype
 from fuzzgraph.ir.text import format, parse
+from fuzzgraph.oracles._taint import taint
 from fuzzgraph.render import render
 from tests.generate.worlds import RULES, MetaInference, program, tiny_book
 
@@ -157,6 +159,70 @@ call f(x)"""
     assert "may hold h" in str(hazard(BOOK, adapters, Builder(INFER, BOOK.check, base=view)))
     grad = program(text.replace("x: f32[4] values", "x: f32[4] grad values"), BOOK)
     assert "may hold h" in str(hazard(BOOK, adapters, Builder(INFER, BOOK.check, base=grad)))
+
+
+def test_layers_are_in_training_and_out_of_it() -> None:
+    text = """input x: f32[4, 3] values normal
+def f(x) {
+  a = relu(x)
+  b = add(a, 1)
+  return b
+}
+call f(x)"""
+    found = changed("apply_layer", text, seeds=150)
+    names = {s.initial[0] for made in found for s in made.states}
+    assert names >= {"BatchNorm1d", "Dropout", "LayerNorm", "Linear"}
+    assert any(s.initial[2].get("momentum", 0) is None for made in found for s in made.states)
+    assert {c.args for made in found for c in made.closures} == {(), ("eval",)}
+    assert {made.options.grad for made in found} == {True, False} and any(len(made.calls) == 2 for made in found)
+    for made in found:
+        draws = "Dropout" in made.states[0].initial[0] and not any(c.args for c in made.closures)
+        assert bool(taint(made, BOOK).outputs) == draws, format(made)
+        assert all(result.shape == (4, 3) for result in values(made))
+        assert format(parse(format(made), INFER, BOOK.check)) == format(made)
+
+
+def test_a_layer_must_still_take_its_operand() -> None:
+    text = """input x: f32[4, 3] values normal
+state l: layer = ("BatchNorm1d", (3,), {})
+def f(x) {
+  y = call(l, x)
+  return y
+}
+call f(x)"""
+    for change, why in (({"shape": (4, 5)}, "running_mean"), ({"dtype": "f64"}, "gets f64")):
+        b = Builder(INFER, BOOK.check, base=program(text, BOOK))
+        kind = b.spec("x").type
+        stride = (5, 1) if "shape" in change else kind.stride
+        b.set_input("x", replace(b.spec("x"), type=kind.with_(stride=stride, **change)))
+        with pytest.raises(Rejected, match=why):
+            retype(b)
+
+
+def test_a_layer_out_of_training_may_give_what_it_gets() -> None:
+    text = """input x: f32[4] values normal
+state l: layer = ("Dropout", (), {})
+def f(x) capturing (m) {
+  y = call(m, x)
+  return y
+}
+closure g = f(m = l) as module("eval")
+call g(x)"""
+    assert "y: f32[4] &x = call(m, x)" in format(program(text, BOOK))
+    assert "y: f32[4] = call(m, x)" in format(program(text.replace('("eval")', ""), BOOK))
+
+
+def test_writing_to_what_a_layer_gave_may_be_a_hazard() -> None:
+    text = """input x: f32[4] values normal
+state l: layer = ("PReLU", (), {})
+def f(x) {
+  y: f32[4] grad = call(l, x)
+  z: f32[4] grad &y = Tensor.relu_(y)
+  return z
+}
+call f(x)"""
+    found = hazard(BOOK, Adapters(BOOK), Builder(INFER, BOOK.check, base=program(text, BOOK)))
+    assert found == "f: z writes y, which backward may need"
 
 
 def test_a_helper_is_not_made_of_what_writes_or_shares_memory() -> None:
