@@ -239,6 +239,10 @@ def apply_layer(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder
     if rng.random() < 0.8:
         _hold(b, f, "module", rng.choice(((), (), ("eval",))))
     if rng.random() < 0.5:
+        if rng.random() < 0.4:
+            change = b.function(b.fresh_name("h"))
+            change.op("state.setattr", (change.read(state.name), "training", False))
+            _call_plainly(b, change)
         b.add_call(replace(b.calls[at], result=None, fresh=False))
 
 
@@ -303,8 +307,8 @@ def pass_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder
 
 
 def read_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
-    """A literal is read from Python state; where any number may stand, the function puts another there, which a second
-    call meets."""
+    """A literal is read from Python state; where any number may stand, the function, or a plain call behind it, puts
+    another there, which a second call meets."""
     first, states = _first(b, f), b.states
     kind, make, write, read = rng.choice(_NUMBER_PLACES)
     name = b.fresh_name("s")
@@ -321,8 +325,18 @@ def read_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder
         raise
     if others:
         op, *key = write
-        f.op(op, (f.read(name), *key, rng.choice(others)))
+        outside = rng.random() < 0.5
+        by = b.function(b.fresh_name("h")) if outside else f
+        by.op(op, (by.read(name), *key, rng.choice(others)))
+        if outside:
+            _call_plainly(b, by)
         b.add_call(replace(first, result=None))
+
+
+def _call_plainly(b: Builder, f: FunctionBuilder) -> None:
+    """Call a new function without parameters for its effects, and do not compile it."""
+    f.returns(None)
+    b.add_call(Call(f.name, plain=True))
 
 
 # Kind of a state and its content for a number, how another gets there, and how it is read.
