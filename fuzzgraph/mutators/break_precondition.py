@@ -1,5 +1,5 @@
-"""Violate one precondition of one call on purpose: a bad index, bound, dtype, shape or kind. Eager is to raise, and so is
-the compiled program; what is made says so (`expects_error`) and is not mutated further."""
+"""Violate one precondition of one call on purpose: a bad index, bound, dtype, shape or kind. Eager is to raise, and so
+is the compiled program; what is made says so (`expects_error`) and is not mutated further."""
 
 from __future__ import annotations
 
@@ -157,7 +157,8 @@ class BreakPrecondition:
         tensors = [n for n in node.all_input_nodes if isinstance(k := type_of(n), TensorType) and k.numel > 1]
         method = str(node.meta["op"]).startswith("Tensor.")
         found: list[tuple[int | str, Any]] = []
-        for key, value in [*enumerate(node.args), *node.kwargs.items()]:
+        places: list[tuple[int | str, Any]] = [*enumerate(node.args), *node.kwargs.items()]
+        for key, value in places:
             if isinstance(value, fx.Node):
                 others: tuple[Any, ...] = NUMBERS if value in tensors and not (method and key == 0) else ()
             else:
