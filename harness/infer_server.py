@@ -295,9 +295,13 @@ class Operands:
 
     def _tensor(self, kind: Any, index: int) -> Any:
         """Strides, offset and storage as the type has them. Where it requires grad it is no leaf, as intermediates
-        are not: operators may write to those."""
+        are not: operators may write to those. What is laid out plainly and shares its memory with none is no view,
+        which some operators refuse."""
         import torch
 
+        if not kind.alias and not kind.offset and kind.stride == self.server.types.contiguous_strides(kind.shape):
+            made = self._storage(kind, index).reshape(kind.shape)
+            return (made.requires_grad_() if kind.requires_grad else made).clone()
         root = self.roots.get(kind.alias) if kind.alias else None
         if root is None or root.numel() < kind.extent or root.dtype != kind.torch_dtype:
             root = self._storage(kind, index)

@@ -53,6 +53,12 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def complain(error: FuzzgraphError) -> None:
+    """Say in one line on stderr what is wrong."""
+    text = " ".join(str(error).split())
+    print(f"fuzzgraph: {text}", file=sys.stderr)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit status. Errors that a user can mend are one line on stderr."""
     _mend_streams()
@@ -65,8 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return status
     except FuzzgraphError as error:
-        text = " ".join(str(error).split())
-        print(f"fuzzgraph: {text}", file=sys.stderr)
+        complain(error)
         return error.exit_status
     except BrokenPipeError:
         # The reader (head, less) has what it wanted. Python would complain again when it flushes at exit.

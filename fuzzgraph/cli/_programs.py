@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzgraph.errors import UsageError
+from fuzzgraph.errors import FuzzgraphError, ProgramError, UsageError
 
 if TYPE_CHECKING:
     from fuzzgraph.ir.infer import Inference
@@ -23,17 +24,24 @@ class Named:
     settings: dict[str, object]
 
 
-def load(name: str, corpus: Path | None, infer: Inference, trust: bool = False) -> list[Named]:
+# Told of a file that is no program, in place of an end to it all.
+Refused = Callable[[FuzzgraphError], None]
+
+
+def load(
+    name: str, corpus: Path | None, infer: Inference, trust: bool = False, refused: Refused | None = None
+) -> list[Named]:
     """Programs that `name` means: a .fg file, a finding directory, a folder of .fg files, DIR:ID, or ID with `corpus`.
 
     ID is an entry's id, the start of its hash, or @N, the campaign's program N. `trust`: take types that a text states
-    as they are, and ask `infer` for texts only that leave some out. Raises UsageError, ProgramError or StoreError.
+    as they are, and ask `infer` for texts only that leave some out. Raises UsageError, ProgramError or StoreError; with
+    `refused`, which is told of those that are of one file, the others are loaded.
     """
     path = Path(name)
     if path.is_file():
-        return [Named(name, _parse(path, infer, trust), {})]
+        return _files([(name, path)], infer, trust, refused)
     if path.is_dir():
-        return _folder(path, infer, trust)
+        return _folder(path, infer, trust, refused)
     directory, colon, entry = name.rpartition(":")
     if colon and Path(directory).is_dir():
         return [_entry(Path(directory), entry)]
@@ -44,7 +52,6 @@ def load(name: str, corpus: Path | None, infer: Inference, trust: bool = False) 
 
 
 def _parse(path: Path, infer: Inference, trust: bool) -> Program:
-    from fuzzgraph.errors import ProgramError
     from fuzzgraph.ir.text import parse
 
     try:
@@ -62,7 +69,21 @@ def _parse(path: Path, infer: Inference, trust: bool) -> Program:
     return parse(text, infer, file=str(path))
 
 
-def _folder(path: Path, infer: Inference, trust: bool) -> list[Named]:
+def _files(
+    files: Iterable[tuple[str, Path]], infer: Inference, trust: bool, refused: Refused | None
+) -> list[Named]:
+    found = []
+    for name, path in files:
+        try:
+            found.append(Named(name, _parse(path, infer, trust), {}))
+        except (ProgramError, UsageError) as error:
+            if refused is None:
+                raise
+            refused(error)
+    return found
+
+
+def _folder(path: Path, infer: Inference, trust: bool, refused: Refused | None) -> list[Named]:
     import json
 
     from fuzzgraph.triage.folder import DESCRIPTION, PROGRAM
@@ -85,7 +106,7 @@ def _folder(path: Path, infer: Inference, trust: bool) -> list[Named]:
     found = sorted(path.glob("**/*.fg"))
     if not found:
         raise UsageError("no .fg program in this directory", where=str(path))
-    return [Named(str(file), _parse(file, infer, trust), {}) for file in found]
+    return _files([(str(file), file) for file in found], infer, trust, refused)
 
 
 def _entry(directory: Path, name: str) -> Named:

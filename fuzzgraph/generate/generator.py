@@ -23,7 +23,7 @@ from .numbers import Numbers
 from .options import draw_options, number_options, set_needs
 from .pool import ProgramSource
 from .profile import Profile, pick
-from .regions import draw_region
+from .regions import draw_region, drop_misfits
 from .script import draw_calls, draw_result, first_call
 from .surroundings import surround
 
@@ -93,6 +93,7 @@ class Generator:
         # A second call meets what the first one wrote, so that what was in range may no longer be.
         if rng.random() < (self.profile.number_calls if numbers else self.profile.calls) and not self._doubts(b):
             draw_calls(b, f, first_call(f), self.fits, rng, sizes=numbers)
+            drop_misfits(self.book, b, f, self.forms)  # inputs may share memory now
         if rng.random() < self.profile.surroundings:
             self._surround(b, f, rng)
         set_needs(self.book, b)

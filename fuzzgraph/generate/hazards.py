@@ -13,18 +13,21 @@ import torch.fx as fx
 from ..grammar.rule import RuleBook
 from ..ir.builder import Builder, FunctionBuilder
 from ..ir.nested import called_by_operators, functions_in
-from ..ir.program import op_of, root_of, type_of
+from ..ir.program import Ref, op_of, root_of, type_of
 from ..ir.types import FROM_TORCH, NoneType, ScalarType, SequenceType, TensorType
 from ..ir.typing import operands
+from ..render.instances import BACKWARD, load_instances, offers
 from .adapt import Adapters
 from .domains import written_nodes
+from .regions import facts_of, may_need_grad
 
 HALVES = frozenset({"f16", "bf16"})
 
 
 def hazard(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
     """Why the program may fail in eager although its calls are valid; None where it surely does not."""
-    return mixed_halves(b) or impure(book, b) or foreign(book, b) or _unsafe_write(book, adapters, b)
+    reason = mixed_halves(b) or impure(book, b) or foreign(book, b) or misheld(book, b)
+    return reason or _unsafe_write(book, adapters, b)
 
 
 # What a function must not hold that an operator calls: torch documents that these refuse such functions, or calls it
@@ -60,6 +63,23 @@ def foreign(book: RuleBook, b: Builder) -> str | None:
     return None
 
 
+def misheld(book: RuleBook, b: Builder) -> str | None:
+    """Functions that an operator, an autograd.Function or a decorator holds, and that are no longer what it takes."""
+    kinds = load_instances()
+    for closure in b.closures:
+        kind, f = kinds.get(closure.kind), b.functions[closure.function]
+        if kind is None or not hasattr(kind, "offers"):
+            continue
+        made = {g.name: g.finish() for g in b.functions.values()}
+        reason = kind.problem(closure.args, made, made[f.name])
+        if reason:
+            return f"{closure.name}: {reason}"
+        args = tuple(BACKWARD if isinstance(a, Ref) else a for a in closure.args)
+        if not f.body or args not in offers(kind, facts_of(book, b, f, f.body)):
+            return f"{closure.name}: no {closure.kind} may hold {f.name}"
+    return None
+
+
 def mixed_halves(b: Builder) -> str | None:
     """Autocast to one half dtype refuses to promote values of the other one."""
     named: set[Any] = {b.options.autocast}
@@ -83,7 +103,7 @@ def _unsafe_write(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
     Cautious: every operand and the result of a differentiable operator count as saved for backward, whether or not the
     program runs it. Programs without an input that requires grad have no hazard.
     """
-    if not any(s.type.requires_grad for s in (*b.inputs, *b.constants)):
+    if not may_need_grad(b):
         return None
     for f in b.functions.values():
         reason = next(_hazards(book, adapters, b, f), None)
@@ -142,8 +162,9 @@ class Flow:
         return root_of(node)
 
     def differentiable(self, node: fx.Node) -> bool:
-        """Whether an operand carries grad."""
-        return any(self.root(n) in self.grads or _needs_grad(n) for n in operands((node.args, dict(node.kwargs))))
+        """Whether an operand carries grad, or a result does that has it of a layer's parameters."""
+        given = operands((node.args, dict(node.kwargs)))
+        return _needs_grad(node) or any(self.root(n) in self.grads or _needs_grad(n) for n in given)
 
     def may_write(self, node: fx.Node) -> bool:
         """Whether a write to a value here is fine whatever is written."""

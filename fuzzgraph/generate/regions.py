@@ -78,6 +78,11 @@ def _memory(nodes: Iterable[fx.Node]) -> set[str]:
     return found
 
 
+def may_need_grad(b: Builder) -> bool:
+    """Whether anything requires grad: an input, a constant, a parameter of a layer."""
+    return any(s.type.requires_grad for s in (*b.inputs, *b.constants)) or any(s.kind == "layer" for s in b.states)
+
+
 def facts_of(book: RuleBook, b: Builder, f: FunctionBuilder, nodes: list[fx.Node]) -> Facts:
     """What is known about a run of nodes of a function. It must not be empty."""
     inside = set(nodes)
@@ -100,5 +105,5 @@ def facts_of(book: RuleBook, b: Builder, f: FunctionBuilder, nodes: list[fx.Node
         disturbed=bool(elsewhere & outside),
         rewritten=any(places[n] & set(given) for n in behind),
         shared=len(set(given)) < len(given) or bool(outside & set(given)),
-        grad=any(s.type.requires_grad for s in (*b.inputs, *b.constants)),
+        grad=may_need_grad(b),
     )

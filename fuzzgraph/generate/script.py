@@ -13,6 +13,7 @@ from ..ir.builder import Builder, FunctionBuilder
 from ..ir.program import CONTEXTS, Call, Context, InputSpec, Ref, type_of
 from ..ir.types import ScalarType, SequenceType, TensorType, UnsizedType
 from ..ir.typing import find_spec
+from ..ir.values import Values, default_kind
 from .layout import SIZES, similar_strides
 from .profile import Profile, pick
 
@@ -71,7 +72,9 @@ def first_call(f: FunctionBuilder) -> Call:
 RESIZINGS = (("everywhere", 4.0), ("multiples", 2.0), ("one", 2.0), ("equal", 1.0), ("edge", 1.5))
 SIZE_TRIES = 3
 
-KINDS = ("same", "context", "context", "sizes", "sizes", "values", "fresh")
+KINDS = ("same", "context", "context", "sizes", "sizes", "values", "fresh", "memory", "memory")
+# How far behind the start of the other one an input begins that shares its memory; None: right behind its end.
+SHIFTS = (0, 0, 1, 2, None)
 
 
 def draw_calls(
@@ -86,7 +89,8 @@ def draw_calls(
 def draw_call(
     b: Builder, f: FunctionBuilder, first: Call, fits: Fits, rng: Random, kind: str | None = None
 ) -> None:
-    """Add a call: on the same inputs, in a context, on inputs of other values or sizes, compiled anew."""
+    """Add a call: on the same inputs, in a context, on inputs of other values or sizes, on inputs that share memory
+    where the first ones did not, or the other way round, compiled anew."""
     first = replace(first, result=None)
     kind = kind or rng.choice(KINDS)
     if kind == "context" and not b.options.grad:
@@ -95,6 +99,8 @@ def draw_call(
         b.add_call(replace(first, contexts=(Context(name, args),)))
     elif kind == "sizes":
         other_sizes(b, f, first, fits, rng)
+    elif kind == "memory":
+        other_memory(b, f, first, fits, rng)
     elif kind == "values":
         b.add_call(copied(b, first, {}, rng))
     else:
@@ -113,6 +119,52 @@ def other_sizes(b: Builder, f: FunctionBuilder, call: Call, fits: Fits, rng: Ran
             b.add_call(copied(b, call, changed, rng))
             return True
     return False
+
+
+def other_memory(b: Builder, f: FunctionBuilder, call: Call, fits: Fits, rng: Random) -> bool:
+    """Add a call on inputs of which two share memory that did not, or no longer do, if the function fits it.
+
+    Parameters that share memory in any call count as sharing it in all, so that the whole script must fit.
+    """
+    specs = [s for s in b.inputs if Ref(s.name) in call.args]
+    changed = _separated(specs, rng) or _joined(specs, rng)
+    if not changed or not _fits_alone(b, f, replace(call, fresh=False), changed, fits):
+        return False
+    calls, inputs = list(b.calls), list(b.inputs)
+    b.add_call(copied(b, call, changed, rng))
+    if fits(b):
+        return True
+    b.calls, b.inputs = calls, inputs
+    fits(b)  # types as they were
+    return False
+
+
+def _separated(specs: list[InputSpec], rng: Random) -> dict[str, InputSpec]:
+    """An input that is a view of another one with memory of its own."""
+    views = [s for s in specs if s.view_of]
+    if not views:
+        return {}
+    spec = rng.choice(views)
+    values = next((s.values for s in specs if s.name == spec.view_of), Values(default_kind(spec.type.dtype)))
+    return {spec.name: replace(spec, view_of=None, values=values)}
+
+
+def _joined(specs: list[InputSpec], rng: Random) -> dict[str, InputSpec]:
+    """Two inputs of one dtype, the second of which becomes a view of the first. One that requires grad is a leaf, which
+    shares its memory with none."""
+    based = {s.view_of for s in specs}
+    alone = [s for s in specs if not s.view_of and s.name not in based and not s.type.requires_grad]
+    pairs = [(a, b) for i, a in enumerate(alone) for b in alone[i + 1 :] if a.type.dtype == b.type.dtype]
+    if not pairs:
+        return {}
+    base, view = rng.choice(pairs)
+    shift = rng.choice(SHIFTS)
+    kind = view.type.with_(offset=view.type.offset + (base.type.extent if shift is None else shift))
+    room = max(base.storage or 0, base.type.extent, kind.extent)
+    return {
+        base.name: replace(base, storage=room if room > base.type.extent else base.storage),
+        view.name: replace(view, type=kind, storage=None, view_of=base.name),
+    }
 
 
 def _fits_alone(b: Builder, f: FunctionBuilder, call: Call, changed: Mapping[str, InputSpec], fits: Fits) -> bool:

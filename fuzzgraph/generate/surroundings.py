@@ -7,6 +7,8 @@ inputs. A change raises Rejected, and leaves the builder as it was, where the fu
 
 from __future__ import annotations
 
+import ast
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
@@ -15,12 +17,17 @@ from typing import Any
 import torch.fx as fx
 from torch.fx.node import map_arg
 
-from ..grammar.rule import RuleBook
+from ..grammar.rule import RuleBook, calls
 from ..ir.builder import Builder, FunctionBuilder, Rejected
 from ..ir.program import Call, Closure, Function, Ref, State, root_of, type_of
-from ..ir.types import FunctionType, ScalarType, SequenceType, TensorType, Type, scalar, tensor
+from ..ir.types import AnyType, FunctionType, ScalarType, SequenceType, TensorType, Type, scalar, tensor
 from ..ir.typing import operands
-from .domains import written_nodes
+from ..render.forms import Facts
+from ..render.instances import BACKWARD, load_instances, offers
+from ..resources import data_dir
+from ..toml import read_toml
+from .domains import Knowledge, written_nodes
+from .hazards import IMPURE
 from .numbers import Numbers
 from .profile import pick
 from .regions import draw_run, facts_of, free_positions
@@ -76,8 +83,9 @@ def keep_in_object(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuil
 
 
 def call_helper(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
-    """A run of nodes becomes a function of its own, which is called; or a closure of it is made and called."""
-    run, reads, results = _movable(book, b, f, rng)
+    """A run of nodes becomes a function of its own, which is called; or what holds it is: a closure that the function
+    makes, an operator, an autograd.Function, a decorator."""
+    run, reads, results, facts = _movable(book, b, f, rng)
     inner = [r for r in reads if isinstance(type_of(r), TensorType)]
     bound = [r for r in inner if rng.random() < 0.5] if rng.random() < 0.4 else []
     given = [r for r in inner if r not in bound]
@@ -94,7 +102,8 @@ def call_helper(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder
     returned = tuple(mine[n] for n in results)
     made.returns(returned[0] if len(returned) == 1 else returned)
     place = _next(f, run[-1])
-    callee = f.read(made.name)
+    held = made.name if bound or rng.random() >= HELD else _held(numbers, b, made, facts, rng)
+    callee = f.read(held)
     if bound:
         callee = f.op("closure", (callee, *bound), before=place)
     value = f.op("call", (callee, *given), before=place, type=b.result_type(f.read(made.name)))
@@ -105,10 +114,70 @@ def call_helper(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder
         f.erase(node)
 
 
+# Of the helpers without captures, those that are no mere function.
+HELD = 0.6
+# What the gradients of a helper are not computed with: the last bit decides, or they are no function of their operands.
+UNSTEADY = IMPURE | {"unstable", "discontinuous", "index_valued", "number", "loop", "view"}
+GRADIENT_TRIES = 12
+
+
+def _held(numbers: Numbers, b: Builder, made: FunctionBuilder, facts: Facts, rng: Random) -> str:
+    """Name of an instance that holds a function; of the function itself where none may."""
+    kinds = load_instances().items()
+    found = [(name, given) for name, kind in kinds if (given := offers(kind, facts))]
+    if not found:
+        return made.name
+    kind, choices = rng.choice(found)
+    args: tuple[Any, ...] = rng.choice(choices)
+    if BACKWARD in args:
+        args = (Ref(_backward(numbers, b, made, rng)),)
+    return b.add_closure(Closure(b.fresh_name("c"), made.name, (), kind, args)).name
+
+
+def _backward(numbers: Numbers, b: Builder, made: FunctionBuilder, rng: Random) -> str:
+    """Name of a new function that gives gradients of a function's parameters: those of its results, alone or with
+    a saved parameter in some operator. They need not be true, only equal for all who run it."""
+    results = list(made.result) if isinstance(made.result, tuple) else [made.result]
+    saved = [p for p in made.placeholders if rng.random() < 0.7]
+    plain = {p: _alone(p).with_(requires_grad=False) for p in (*made.placeholders, *results)}
+    gradients = [b.fresh_name("g") for _ in results]
+    params = [*zip(gradients, map(plain.__getitem__, results), strict=True), *((p.name, plain[p]) for p in saved)]
+    back = b.function(b.fresh_name("h"), params)
+    given = [back.node(name) for name in gradients]
+    know = Knowledge(numbers.book, numbers.adapters, b, back)
+    back.returns(tuple(_gradient(know, plain[p], given, rng) for p in made.placeholders))
+    return back.name
+
+
+def _gradient(know: Knowledge, wanted: TensorType, given: list[fx.Node], rng: Random) -> fx.Node | None:
+    """A value of a parameter's dtype and shape; None, which is no gradient, where none is at hand."""
+    back = know.f
+
+    def fits(node: fx.Node) -> bool:
+        kind = type_of(node)
+        return isinstance(kind, TensorType) and (kind.dtype, kind.shape) == (wanted.dtype, wanted.shape)
+
+    found, others = [g for g in given if fits(g)], [p for p in back.placeholders if fits(p)]
+    if not found:
+        return None
+    rules = [r for r in know.book.rules.values() if r.weight and not r.tags & UNSTEADY]
+    rules = [r for r in rules if not any(map(calls, r.params))]
+    for _ in range(GRADIENT_TRIES if rng.random() < 0.8 else 0):
+        try:
+            node = back.op(rng.choice(rules).op, (rng.choice(found), rng.choice(others)))
+        except Rejected:
+            continue
+        if fits(node) and root_of(node) == node.name and not know.doubts():
+            return node
+        back.erase(node)
+    return rng.choice(found)
+
+
 def _movable(
     book: RuleBook, b: Builder, f: FunctionBuilder, rng: Random
-) -> tuple[list[fx.Node], list[fx.Node], list[fx.Node]]:
-    """A run of nodes that may stand in another function, what it reads, and what of it is used behind it."""
+) -> tuple[list[fx.Node], list[fx.Node], list[fx.Node], Facts]:
+    """A run of nodes that may stand in another function, what it reads, what of it is used behind it, and what is known
+    about it."""
     free = free_positions(f)
     if not free:
         raise Rejected("all nodes are in forms")
@@ -122,7 +191,7 @@ def _movable(
         raise Rejected("the nodes read what is no tensor")
     users = set(run)
     returned = {n for n in run if any(u not in users for u in n.users)} | (set(run) & set(operands(f.result)))
-    return run, reads, [n for n in run if n in returned]
+    return run, reads, [n for n in run if n in returned], facts
 
 
 INSTANCES: tuple[tuple[str, tuple[Any, ...]], ...] = (
@@ -133,14 +202,64 @@ INSTANCES: tuple[tuple[str, tuple[Any, ...]], ...] = (
 def hold_constants(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
     """The function becomes a module or a closure, with the constants that it reads; calls of it are calls of that."""
     kind, args = rng.choice(INSTANCES)
+    _hold(b, f, kind, args)
+
+
+def _hold(b: Builder, f: FunctionBuilder, kind: str, args: tuple[Any, ...]) -> None:
     shared = {s.view_of for s in b.constants} | {s.name for s in b.constants if s.view_of}
-    made = captured(f.finish(), {s.name for s in b.constants} - shared)
+    layers = {s.name for s in b.states if s.kind == "layer"}
+    made = captured(f.finish(), ({s.name for s in b.constants} | layers) - shared)
     if kind == "closure" and not made.captures:
         raise Rejected("nothing to capture")
     b.functions[f.name] = FunctionBuilder(b, made)
     name = b.fresh_name("m")
     b.add_closure(Closure(name, f.name, tuple((c, Ref(c)) for c in made.captures), kind, args))
     b.calls = [replace(c, function=name) if c.function == f.name else c for c in b.calls]
+
+
+def apply_layer(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
+    """A value goes through a layer, in training or out of it; a second call meets the buffers that the first one wrote,
+    and other random numbers."""
+    if any(c.contexts for c in b.calls):
+        raise Rejected("the layer's parameters are f32 in no other context")
+    # What FakeTensors say of the strides of a norm of other layouts is not what eager gives.
+    values = [n for n in _values(f) if _alone(n).dtype == "f32" and _alone(n).numel and _alone(n).is_contiguous]
+    if not values:
+        raise Rejected("no value of f32 in row-major order")
+    node, at = rng.choice(values), b.calls.index(_first(b, f))
+    state = b.add_state(State(b.fresh_name("l"), "layer", _draw_layer(node.meta["type"], rng)))
+    try:
+        last = f.op("call", (f.read(state.name), node), before=_next(f, node))
+    except Rejected:
+        b.states.remove(state)
+        raise
+    f.replace_uses(node, last, keep=[last])
+    if _carries_grad(last) and not b.options.inference and rng.random() < 0.5:
+        b.set_options(grad=True)
+    if rng.random() < 0.8:
+        _hold(b, f, "module", rng.choice(((), (), ("eval",))))
+    if rng.random() < 0.5:
+        if rng.random() < 0.4:
+            change = b.function(b.fresh_name("h"))
+            change.op("state.setattr", (change.read(state.name), "training", False))
+            _call_plainly(b, change)
+        b.add_call(replace(b.calls[at], result=None, fresh=False))
+
+
+def _draw_layer(kind: TensorType, rng: Random) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    """A layer that takes a tensor and gives one alike."""
+    found = [(e, float(e.get("weight", 1.0))) for e in _layers() if e["ranks"][0] <= kind.rank <= e["ranks"][1]]
+    if not found:
+        raise Rejected("no layer for its rank")
+    entry = pick(found, rng)
+    sizes = {"$channels": kind.shape[1] if kind.rank > 1 else 1, "$last": kind.shape[-1] if kind.rank else 1}
+    return entry["name"], tuple(sizes.get(a, a) for a in entry["args"]), ast.literal_eval(rng.choice(entry["options"]))
+
+
+@functools.cache
+def _layers() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = read_toml(data_dir("grammar") / "layers.toml")["layer"]
+    return found
 
 
 def close_over_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
@@ -188,8 +307,8 @@ def pass_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder
 
 
 def read_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder, rng: Random) -> None:
-    """A literal is read from Python state; where any number may stand, the function puts another there, which a second
-    call meets."""
+    """A literal is read from Python state; where any number may stand, the function, or a plain call behind it, puts
+    another there, which a second call meets."""
     first, states = _first(b, f), b.states
     kind, make, write, read = rng.choice(_NUMBER_PLACES)
     name = b.fresh_name("s")
@@ -206,8 +325,18 @@ def read_number(book: RuleBook, numbers: Numbers, b: Builder, f: FunctionBuilder
         raise
     if others:
         op, *key = write
-        f.op(op, (f.read(name), *key, rng.choice(others)))
+        outside = rng.random() < 0.5
+        by = b.function(b.fresh_name("h")) if outside else f
+        by.op(op, (by.read(name), *key, rng.choice(others)))
+        if outside:
+            _call_plainly(b, by)
         b.add_call(replace(first, result=None))
+
+
+def _call_plainly(b: Builder, f: FunctionBuilder) -> None:
+    """Call a new function without parameters for its effects, and do not compile it."""
+    f.returns(None)
+    b.add_call(Call(f.name, plain=True))
 
 
 # Kind of a state and its content for a number, how another gets there, and how it is read.
@@ -295,13 +424,13 @@ def _carries_grad(node: fx.Node) -> bool:
 
 def _depends(node: fx.Node, source: fx.Node) -> bool:
     """Whether autograd surely leads from a value to an input: all of the way through tensors that carry grad, and
-    through no operator that calls functions, whose results only may."""
+    through nothing that calls functions, whose results only may."""
     seen, todo = set(), [node]
     while todo:
         at = todo.pop()
         if at is source:
             return True
-        if at not in seen and not any(isinstance(type_of(n), FunctionType) for n in at.all_input_nodes):
+        if at not in seen and not any(isinstance(type_of(n), FunctionType | AnyType) for n in at.all_input_nodes):
             seen.add(at)
             todo += [n for n in at.all_input_nodes if _carries_grad(n) or isinstance(type_of(n), SequenceType)]
     return False
@@ -312,7 +441,7 @@ def _depends(node: fx.Node, source: fx.Node) -> bool:
 
 CHANGES: tuple[tuple[Change, float], ...] = (
     (keep_in_state, 5.0), (keep_in_object, 1.0), (call_helper, 4.0), (hold_constants, 2.0), (close_over_number, 2.0),
-    (pass_number, 3.0), (read_number, 3.0), (pass_twice, 6.0), (differentiate, 3.0),
+    (apply_layer, 1.5), (pass_number, 3.0), (read_number, 3.0), (pass_twice, 6.0), (differentiate, 3.0),
 )  # fmt: skip
 # Few programs have an input that requires grad: there, its gradient is as likely as all else.
 SCARCE = 6.0

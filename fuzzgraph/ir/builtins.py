@@ -157,6 +157,11 @@ def is_attribute(op: str) -> bool:
     return op.startswith("Tensor.") and isinstance(torch_attribute(op), GetSetDescriptorType | property)
 
 
+def _is_function(found: Any) -> bool:
+    """Whether something of torch's may be an operator: classes, which some modules name too, are none."""
+    return callable(found) and not isinstance(found, type)
+
+
 # Where an operator may be that a text names by its last word alone.
 _HOMES = ("nn.functional", "special", "linalg", "Tensor")
 
@@ -177,8 +182,8 @@ def resolve(op: str) -> Callable[..., Any]:
     found = torch_attribute(op)
     if is_attribute(op):
         return operator.attrgetter(op.rpartition(".")[2])
-    if not callable(found) or isinstance(found, type):
-        near = [name for name in (f"{home}.{op}" for home in _HOMES) if callable(torch_attribute(name))]
+    if not _is_function(found):
+        near = [name for name in (f"{home}.{op}" for home in _HOMES) if _is_function(torch_attribute(name))]
         hint = f"did you mean {' or '.join(near)}?" if near else "fuzzgraph grammar list names the operators"
         raise ProgramError(f"unknown operator {op!r}: this torch has no torch.{op}", hint=hint)
     return found  # type: ignore[no-any-return]

@@ -15,9 +15,10 @@ from torch.fx.node import map_arg
 from ..errors import ProgramError
 from .builtins import OPAQUE, resolve
 from .infer import Inferred
+from .layers import applied, layer_of
 from .nested import code_of, functions_in
-from .program import Function, Region, bare_types_in, op_of, rooted_types_in, type_of, types_in
-from .types import AnyType, FunctionType, NoneType, Type
+from .program import Function, Region, bare_types_in, op_of, root_of, rooted_types_in, type_of, types_in
+from .types import AnyType, FunctionType, NoneType, TensorType, Type
 from .typing import Rejected, is_opaque, item_type, operands, rooted
 
 if TYPE_CHECKING:
@@ -126,6 +127,12 @@ class FunctionBuilder:
     def typed(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Type:
         """The type that this call would have here. Raises Rejected."""
         if op == "call":
+            layer = layer_of(self.owner, self.name, args[0] if args else None)
+            if layer is not None:
+                found = applied(layer, types_in(args[1:]))
+                if isinstance(found, TensorType) and found.alias:
+                    return found.with_(alias=root_of(args[1]))
+                return found
             return self.owner.result_type(args[0] if args else None)
         if op in OPAQUE:
             return AnyType()

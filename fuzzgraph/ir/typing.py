@@ -15,7 +15,7 @@ from .types import AnyType, NoneType, SequenceType, TensorType, Type, UnsizedTyp
 if TYPE_CHECKING:
     from .builder import Builder
 
-    Script: TypeAlias = "Builder | Program"  # both have inputs, constants, closures and calls
+    Script: TypeAlias = "Builder | Program"  # both have inputs, constants, states, closures and calls
 
 Check = Callable[[str, tuple[Any, ...], dict[str, Any]], "str | None"]
 

@@ -1,5 +1,5 @@
-"""Violate one precondition of one call on purpose: a bad index, bound, dtype or shape. Eager is to raise, and so is the
-compiled program; what is made says so (`expects_error`) and is not mutated further."""
+"""Violate one precondition of one call on purpose: a bad index, bound, dtype, shape or kind. Eager is to raise, and so
+is the compiled program; what is made says so (`expects_error`) and is not mutated further."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..grammar.wants import ValueDomain
 from ..ir.builder import FunctionBuilder, Rejected
 from ..ir.builtins import BUILTINS
 from ..ir.hash import content_hash
-from ..ir.program import Program, Ref, rooted_types_in, type_of
+from ..ir.program import Program, Ref, bare_types_in, rooted_types_in, type_of
 from ..ir.types import DTYPES, TensorType
 from ..ir.typing import find_spec, operands
 from ..ir.values import INTEGER_RANGE, Values
@@ -26,6 +26,8 @@ from .tools import Tools
 
 # Values that are out of most ranges, and small enough that an operator which takes them all the same stays cheap.
 BAD_NUMBERS = (-1, 0, 5, -5, 9, 100, -100)
+# What stands where a tensor belongs.
+NUMBERS = (2, 0.5)
 
 
 @mutator("break_precondition", weight=0.4)
@@ -47,7 +49,7 @@ class BreakPrecondition:
         f, node = edit.choose(edit.has_rule, rng)
         if len(edit.b.functions) > 1 or edit.b.closures:
             raise Rejected("not the only function")
-        kinds = [self._index, self._bound, self._dtype, self._shape]
+        kinds = [self._index, self._bound, self._dtype, self._shape, self._kind]
         rng.shuffle(kinds)
         broken = False
         for kind in kinds:
@@ -148,6 +150,28 @@ class BreakPrecondition:
 
         return self._replaced(edit, place, rng, shapes)
 
+    def _kind(self, edit: Edit, place: Place, rng: Random) -> bool:
+        """A tensor where a number belongs, or a number where a tensor does."""
+        _, node = place
+        # One of a single element eager takes for a number.
+        tensors = [n for n in node.all_input_nodes if isinstance(k := type_of(n), TensorType) and k.numel > 1]
+        method = str(node.meta["op"]).startswith("Tensor.")
+        found: list[tuple[int | str, Any]] = []
+        places: list[tuple[int | str, Any]] = [*enumerate(node.args), *node.kwargs.items()]
+        for key, value in places:
+            if isinstance(value, fx.Node):
+                others: tuple[Any, ...] = NUMBERS if value in tensors and not (method and key == 0) else ()
+            else:
+                others = tuple(tensors) if isinstance(value, int | float) and not isinstance(value, bool) else ()
+            found += [(key, other) for other in others if refuses(edit, node, *_with(node, key, other))]
+        rng.shuffle(found)
+        chosen = next((at for at in found if _raises(edit, node, *_with(node, *at))), None)
+        if chosen is None:
+            return False
+        node.args, node.kwargs = _with(node, *chosen)
+        node.meta.pop("spelling", None)
+        return True
+
     def _replaced(
         self, edit: Edit, place: Place, rng: Random,
         makers: Callable[[fx.Node], Iterator[Callable[[], fx.Node | None]]],
@@ -180,6 +204,11 @@ def refused(edit: Edit) -> set[str]:
 def refuses(edit: Edit, node: fx.Node, args: Any, kwargs: Any) -> bool:
     """Whether the grammar refuses this call in the place of a node."""
     return edit.tools.book.check(str(node.meta["op"]), rooted_types_in(args), rooted_types_in(kwargs)) is not None
+
+
+def _raises(edit: Edit, node: fx.Node, args: Any, kwargs: Any) -> bool:
+    """Whether inference refuses the call, too: rules need not know that a number stands for a tensor of no dims."""
+    return edit.tools.infer.infer(str(node.meta["op"]), bare_types_in(args), bare_types_in(kwargs)).type is None
 
 
 def _outside(domain: ValueDomain, operand: fx.Node) -> list[int]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch.fx as fx
 
 from ..ir.builtins import BUILTINS, STATE_WRITES
+from ..ir.layers import layer_of
 from ..ir.nested import functions_in
 from ..ir.program import Call, Function, Program, Ref, op_of, root_of, type_of
 from ..ir.types import ScalarType, SequenceType, TensorType, Type, UnsizedType
@@ -244,6 +245,11 @@ class _Flow:
     def _inner_call(self, function: Function, node: fx.Node) -> bool:
         """`call(f, ...)`: operands flow into f's parameters, what f returns flows back."""
         called = node.args[0]
+        layer = layer_of(self.program, function.name, called)
+        if layer is not None:
+            if layer.draws:
+                self.sources.add("call")
+            return layer.draws
         try:
             callee = self.program.function(op_of(called) if isinstance(called, fx.Node) else str(called))
         except KeyError:  # a callable that a capture or a parameter holds: opaque

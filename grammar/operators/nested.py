@@ -117,9 +117,11 @@ def scan(draw):
 
 def associative_scan(draw):
     xs = draw.tensor("xs")
-    draw.set("dim", 0)
+    long = [d for d in range(-xs.rank, xs.rank) if xs.shape[d] > 1]
+    dim = draw.rng.choice(long)
+    draw.set("dim", dim)
     draw.set("combine_mode", "generic")
-    both = without_dim(xs, 0)
+    both = without_dim(xs, dim)
     ordered = DTYPES[xs.dtype].kind != "complex"
     op = draw.rng.choice(("add", "mul", "maximum", "minimum") if ordered else ("add", "mul"))
 

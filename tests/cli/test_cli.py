@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from fuzzgraph.cli import main
+from fuzzgraph.cli.commands.run import as_text
 from fuzzgraph.corpus.lock import DirectoryLock
 from fuzzgraph.corpus.store import Store
+from fuzzgraph.execution.protocol import Failure, Job, Outcome
 from tests.campaign.test_campaign import run as run_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -199,6 +201,26 @@ def test_run_says_2_where_the_reference_does_not_run(tmp_path: Path) -> None:
     done = fuzzgraph("run", tmp_path / "p.fg")
     assert done.returncode == 2, done
     assert "no setting inductor.nonsense" in done.stdout
+
+
+@pytest.mark.compiles
+def test_run_judges_the_others_where_a_file_is_no_program(tmp_path: Path) -> None:
+    (tmp_path / "a.fg").write_text(TEXT.replace("fuzzgraph 1", "fuzzgraph 1\noption speed = 1"))
+    (tmp_path / "p.fg").write_text(TEXT)
+    for names in ([tmp_path], [tmp_path / "a.fg", tmp_path / "p.fg"]):
+        done = fuzzgraph("run", *names)
+        assert done.returncode == 2, done
+        assert done.stderr.count("\n") == 1 and f"fuzzgraph: {tmp_path / 'a.fg'}:2:8: unknown option" in done.stderr
+        assert f"{tmp_path / 'p.fg'}: ok" in done.stdout
+
+
+def test_a_verdict_stands_apart_from_the_oracles_name() -> None:
+    failures = (Failure("missed_error", "missed", "run", "IndexError is not raised"),)
+    outcome = Outcome("p", "failure", "run", failures)
+    job = Job("p", "", plans={"crash": {}, "missed_error": {}})
+    lines = as_text("p.fg", job, outcome).splitlines()
+    assert lines[2] == "  missed_error FAIL  missed (run): IndexError is not raised"
+    assert lines[1].index("ok") == lines[2].index("FAIL")
 
 
 @pytest.mark.compiles

@@ -47,6 +47,17 @@ def test_operands_that_need_grad_are_no_leaves(client):
     assert found.error is None and found.type.requires_grad
 
 
+@pytest.mark.parametrize("mode", ["fake", "eager"])
+@pytest.mark.parametrize("shape", [(), (4,), (1,), (3, 4), (2, 1, 3), (0,), (2, 0, 3)])
+def test_operands_that_share_memory_with_none_are_no_views(client, mode, shape):
+    """Eager refuses to detach a view in place."""
+    plain = tensor("f32", shape)
+    found = client.infer("Tensor.detach_", (plain.with_(requires_grad=True),), {}, mode=mode)
+    assert found.error is None and found.type == plain and found.alias_of == (0,)
+    part = tensor("f32", (2, 3)).with_(stride=(6, 2), requires_grad=True)
+    assert "Can't detach views" in str(client.infer("Tensor.detach_", (part,), {}, mode=mode).error)
+
+
 def test_operands_of_one_root_share_a_storage(client):
     a, b = TensorType("f32", (4,), (1,), 0, alias="r"), TensorType("f32", (4,), (1,), 4, alias="r")
     assert client.infer("Tensor.view_as", (b, a), {}).alias_of == (0,)

@@ -1,5 +1,6 @@
 """What is put around operators: each change by itself on small programs, and what it must keep."""
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -8,12 +9,14 @@ import torch
 
 from fuzzgraph.generate import surroundings
 from fuzzgraph.generate.adapt import Adapters
+from fuzzgraph.generate.hazards import hazard
 from fuzzgraph.generate.numbers import Numbers
 from fuzzgraph.harness.program import Loaded, identity, run_once
 from fuzzgraph.ir.builder import Builder, Rejected
-from fuzzgraph.ir.program import Program, op_of
+from fuzzgraph.ir.program import Program, op_of, type_of
 from fuzzgraph.ir.retype import retype
 from fuzzgraph.ir.text import format, parse
+from fuzzgraph.oracles._taint import taint
 from fuzzgraph.render import render
 from tests.generate.worlds import RULES, MetaInference, program, tiny_book
 
@@ -110,9 +113,117 @@ call f(x)"""
 
 def test_helpers_are_called_and_closures_of_them_made() -> None:
     found = changed("call_helper", seeds=60)
-    assert all("call" in ops(made) and len(made.functions) == 2 for made in found)
+    assert all("call" in ops(made) for made in found)
     with_captures = [made for made in found if "closure" in ops(made)]
     assert with_captures and all(any(f.captures for f in made.functions) for made in with_captures)
+
+
+def test_helpers_are_held_by_operators_autograd_functions_and_decorators() -> None:
+    found = changed("call_helper", seeds=120)
+    kinds = {(c.kind, c.args if c.kind == "decorated" else ()) for made in found for c in made.closures}
+    decorators = {("decorated", (name,)) for name in ("nested_compile_region", "disable", "no_grad", "enable_grad")}
+    assert kinds == {("custom_op", ()), ("autograd_function", ()), *decorators}
+
+
+def test_gradients_of_a_helper_have_the_types_of_its_parameters() -> None:
+    text = TEXT.replace("x: f32[4]", "x: f32[4] grad").replace("def", "option grad = True\ndef", 1)
+    found = changed("call_helper", text, seeds=150)
+    kinds = {c.kind for made in found for c in made.closures}
+    assert kinds == {"autograd_function", "decorated"}  # an operator has no derivative
+    computed = False
+    for made in (m for m in found if any(c.kind == "autograd_function" for c in m.closures)):
+        held = next(c for c in made.closures if c.kind == "autograd_function")
+        forward, backward = made.function(held.function), made.function(held.args[0].name)
+        for param, node in zip(forward.params, backward.result, strict=True):
+            assert node is None or type_of(node).shape == type_of(param).shape
+        computed = computed or bool(backward.body)
+        values(made)
+    assert computed
+
+
+def test_what_an_operator_holds_may_not_become_a_view() -> None:
+    text = """input x: f32[4] values normal
+def h(x: f32[4]) {
+  a = relu(x)
+  return a
+}
+closure op = h() as custom_op
+def f(x) {
+  y: f32[4] = call(op, x)
+  return y
+}
+call f(x)"""
+    adapters = Adapters(BOOK)
+    assert hazard(BOOK, adapters, Builder(INFER, BOOK.check, base=program(text, BOOK))) is None
+    view = program(text.replace("relu(x)", "reshape(x, [2, 2])").replace("y: f32[4]", "y: f32[2, 2]"), BOOK)
+    assert "may hold h" in str(hazard(BOOK, adapters, Builder(INFER, BOOK.check, base=view)))
+    grad = program(text.replace("x: f32[4] values", "x: f32[4] grad values"), BOOK)
+    assert "may hold h" in str(hazard(BOOK, adapters, Builder(INFER, BOOK.check, base=grad)))
+
+
+def test_layers_are_in_training_and_out_of_it() -> None:
+    text = """input x: f32[4, 3] values normal
+def f(x) {
+  a = relu(x)
+  b = add(a, 1)
+  return b
+}
+call f(x)"""
+    found = changed("apply_layer", text, seeds=150)
+    names = {s.initial[0] for made in found for s in made.states}
+    assert names >= {"BatchNorm1d", "Dropout", "LayerNorm", "Linear"}
+    assert any(s.initial[2].get("momentum", 0) is None for made in found for s in made.states)
+    assert {c.args for made in found for c in made.closures} == {(), ("eval",)}
+    assert {made.options.grad for made in found} == {True, False} and {len(made.calls) for made in found} == {1, 2, 3}
+    assert all(made.calls[1].plain for made in found if len(made.calls) == 3)
+    for made in found:
+        draws = "Dropout" in made.states[0].initial[0] and not any(c.args for c in made.closures)
+        assert bool(taint(made, BOOK).outputs) == draws, format(made)
+        assert all(result is None or result.shape == (4, 3) for result in values(made))
+        assert format(parse(format(made), INFER, BOOK.check)) == format(made)
+
+
+def test_a_layer_must_still_take_its_operand() -> None:
+    text = """input x: f32[4, 3] values normal
+state l: layer = ("BatchNorm1d", (3,), {})
+def f(x) {
+  y = call(l, x)
+  return y
+}
+call f(x)"""
+    for change, why in (({"shape": (4, 5)}, "running_mean"), ({"dtype": "f64"}, "gets f64")):
+        b = Builder(INFER, BOOK.check, base=program(text, BOOK))
+        kind = b.spec("x").type
+        stride = (5, 1) if "shape" in change else kind.stride
+        b.set_input("x", replace(b.spec("x"), type=kind.with_(stride=stride, **change)))
+        with pytest.raises(Rejected, match=why):
+            retype(b)
+
+
+def test_a_layer_out_of_training_may_give_what_it_gets() -> None:
+    text = """input x: f32[4] values normal
+state l: layer = ("Dropout", (), {})
+def f(x) capturing (m) {
+  y = call(m, x)
+  return y
+}
+closure g = f(m = l) as module("eval")
+call g(x)"""
+    assert "y: f32[4] &x = call(m, x)" in format(program(text, BOOK))
+    assert "y: f32[4] = call(m, x)" in format(program(text.replace('("eval")', ""), BOOK))
+
+
+def test_writing_to_what_a_layer_gave_may_be_a_hazard() -> None:
+    text = """input x: f32[4] values normal
+state l: layer = ("PReLU", (), {})
+def f(x) {
+  y: f32[4] grad = call(l, x)
+  z: f32[4] grad &y = Tensor.relu_(y)
+  return z
+}
+call f(x)"""
+    found = hazard(BOOK, Adapters(BOOK), Builder(INFER, BOOK.check, base=program(text, BOOK)))
+    assert found == "f: z writes y, which backward may need"
 
 
 def test_a_helper_is_not_made_of_what_writes_or_shares_memory() -> None:
@@ -134,9 +245,11 @@ def test_numbers_are_passed_and_captured() -> None:
 def test_numbers_in_state_are_others_in_a_second_call() -> None:
     found = changed("read_number", seeds=60)
     assert {s.kind for made in found for s in made.states} == {"global", "list", "dict", "object"}
+    assert {len(made.calls) for made in found} == {2, 3}
     for made in found:
-        first, second = values(made)
-        assert not torch.equal(first[0], second[0])
+        first, *between, second = values(made)
+        assert not torch.equal(first[0], second[0]) and between == [None] * (len(made.calls) - 2)
+        assert [c.plain for c in made.calls[1:-1]] == [True] * len(between)
 
 
 def test_one_input_is_passed_twice() -> None:

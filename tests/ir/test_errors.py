@@ -40,6 +40,8 @@ def message(program: str, infer: ByName | None = None) -> str:
          "p.fg:4:3: node a: unknown operator 'sine': this torch has no torch.sine (fuzzgraph grammar list ...)"),
         (HEAD + BODY.replace("sin", "gelu"), "p.fg:4:3: node a: unknown operator 'gelu': this torch has no torch.gelu "
          "(did you mean nn.functional.gelu?)"),
+        (HEAD + BODY.replace("sin", "Tensor"),
+         "p.fg:4:3: node a: unknown operator 'Tensor': this torch has no torch.Tensor (fuzzgraph grammar list ...)"),
         (HEAD + BODY.replace("a: f32[2] =", "a ="),
          "p.fg:4:3: node a: the type of sin is not given and there is no type inference"),
         (HEAD + BODY.replace("  a:", "  lambda:"), "p.fg:4:3: node lambda: 'lambda' is not a usable name (...)"),

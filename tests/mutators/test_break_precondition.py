@@ -50,6 +50,9 @@ def test_eager_raises(made, tools):
     [
         ("a = index_select(x, 0, i)", "values full"),
         ("a = sum(x, 0)", "sum(x, "),
+        ("a = sum(x, 0)", "sum(x, x)"),
+        ("a = index_select(x, 0, i)", "index_select(x, 0, 2)"),
+        ("a = index_select(x, 0, i)", "index_select(x, i, i)"),
     ],
 )
 def test_what_is_violated(tools, body, words):
@@ -57,8 +60,16 @@ def test_what_is_violated(tools, body, words):
     program = parse(text + f"def f(x, i) {{\n{body}\nreturn (a, i)\n}}\ncall f(x, i)", tools.infer, tools.book.check)
     from fuzzgraph.ir.text import format
 
-    texts = [format(p) for p in (BREAK.mutate(program, Random(s), tools) for s in range(20)) if p is not None]
+    texts = [format(p) for p in (BREAK.mutate(program, Random(s), tools) for s in range(80)) if p is not None]
     assert any(words in t for t in texts)
+
+
+def test_a_number_that_eager_takes_for_a_tensor_is_no_violation(tools):
+    text = "fuzzgraph 1\ninput x: f32[6, 4]\ndef f(x) {\na = mul(x, 2)\nreturn a\n}\ncall f(x)"
+    program = parse(text, tools.infer, tools.book.check)
+    found = [p for s in range(80) if (p := BREAK.mutate(program, Random(s), tools)) is not None]
+    kinds = {tuple(type(a).__name__ for a in p.functions[0].body[-1].args) for p in found}
+    assert ("int", "int") not in kinds and ("float", "int") not in kinds  # mul(2, 2) is a tensor
 
 
 def test_they_are_final(made, tools):

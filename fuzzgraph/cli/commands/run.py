@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fuzzgraph.errors import FuzzgraphError
     from fuzzgraph.execution.protocol import Failure, Job, Outcome
 
 HELP = "replay programs in a fresh process and print each oracle's verdict"
-EPILOG = "exit status 1 when an oracle fails, 2 when the reference does not run"
+EPILOG = "exit status 1 when an oracle fails, 2 when the reference does not run, or a file is no program"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
     from fuzzgraph import oracles
     from fuzzgraph.campaign import config, environment, replay
+    from fuzzgraph.cli import complain
     from fuzzgraph.cli._options import check_numbers, check_preload
     from fuzzgraph.cli._programs import load
 
@@ -39,9 +41,16 @@ def run(args: argparse.Namespace) -> int:
     environment.check_torch()
     environment.check_compiler()
     failed = unjudged = False
+    refused: list[FuzzgraphError] = []
+
+    def refuse(error: FuzzgraphError) -> None:
+        # The other files are judged all the same.
+        refused.append(error)
+        complain(error)
+
     with ExitStack() as stack:
         bench = stack.enter_context(replay.Bench(args.target, args.preload, args.timeout, oracles=asked))
-        named = [each for name in args.programs for each in load(name, args.corpus, bench.infer)]
+        named = [each for name in args.programs for each in load(name, args.corpus, bench.infer, refused=refuse)]
         for each in named:
             job, outcome = bench.run(each.name, each.program, each.settings)
             failed = failed or bool(outcome.failures)
@@ -49,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
             unjudged = unjudged or not (outcome.valid or outcome.missed)
             text = json.dumps(as_json(each.name, job, outcome)) if args.json else as_text(each.name, job, outcome)
             print(text, flush=True)
-    return 1 if failed else 2 if unjudged else 0
+    return 2 if refused else 1 if failed else 2 if unjudged else 0
 
 
 def as_text(name: str, job: Job, outcome: Outcome) -> str:
@@ -58,13 +67,14 @@ def as_text(name: str, job: Job, outcome: Outcome) -> str:
         # No oracle has anything to say.
         why = f"{outcome.error.type}: {outcome.error.message}" if outcome.error else "the reference does not run"
         return "\n".join([*lines, f"  {why}", *(f"  note: {note}" for note in outcome.notes)])
+    width = max([11, *map(len, (*job.plans, *(f.oracle for f in outcome.failures)))]) + 1
     for oracle in job.plans:
         found = [f for f in outcome.failures if f.oracle == oracle]
         verdict = "; ".join(said(f) for f in found)
-        lines.append(f"  {oracle:<12}{'FAIL  ' + verdict if found else verdict_without(outcome, oracle)}")
+        lines.append(f"  {oracle:<{width}}{'FAIL  ' + verdict if found else verdict_without(outcome, oracle)}")
     for failure in outcome.failures:
         if failure.oracle not in job.plans:
-            lines.append(f"  {failure.oracle:<12}FAIL  {said(failure)}")
+            lines.append(f"  {failure.oracle:<{width}}FAIL  {said(failure)}")
     lines += [f"  note: {note}" for note in outcome.notes]
     if outcome.error is not None and not outcome.failures:
         lines.append(f"  {outcome.error.type}: {outcome.error.message}")

@@ -1,7 +1,8 @@
 """Instances: what holds a function's captures, and what a call of it means. Each file here defines one class.
 
 An instance is found by presence: the class that `@instance` decorates. A program names it where it makes a closure:
-`closure m = f(w = w) as module("eval")`. See `closure.py` for the plainest one.
+`closure m = f(w = w) as module("eval")`. See `closure.py` for the plainest one. An instance that generators may draw
+for a helper function, which has no captures, has a method `offers(facts)`; who writes a program by hand may use any.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ...errors import FuzzgraphError, ProgramError
-from ...ir.program import Closure, Function
+from ...ir.program import Closure, Function, Ref
 from ...presence import class_in
+from ..forms import Facts
+
+# In offered arguments, in place of the name of a function that gives the gradients, which the generator writes.
+BACKWARD = Ref("backward")
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,12 @@ def instance(cls: type[Any]) -> type[Any]:
     """Mark a class as the instance of its file."""
     cls._is_instance = True
     return cls
+
+
+def offers(kind: Instance, facts: Facts) -> list[tuple[Any, ...]]:
+    """The arguments with which an instance may hold a function of a region's nodes; none where it may not at all."""
+    found = getattr(kind, "offers", None)
+    return [] if found is None else list(found(facts))
 
 
 def load_instances(extra: Iterable[Path] = ()) -> dict[str, Instance]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fuzzgraph.ir.program import Function, Ref
-from fuzzgraph.render.forms import indented
-from fuzzgraph.render.instances import Code, instance
+from fuzzgraph.render.forms import Facts, indented
+from fuzzgraph.render.instances import BACKWARD, Code, instance
 
 
 @instance
@@ -32,6 +32,13 @@ class AutogradFunction:
             return "the gradients come first among the parameters of the backward"
         results = len(function.result) if isinstance(function.result, tuple) else 1
         return None if gradients == results else f"{results} results and {gradients} gradients of results"
+
+    def offers(self, facts: Facts) -> list[tuple[Any, ...]]:
+        """Results of floats count as differentiable, whatever they come from."""
+        there = bool(facts.tensors) and bool(facts.reads) and len(facts.read_tensors) == len(facts.reads)
+        plain = there and facts.repeatable and not facts.shared
+        floats = all(t.dtype in ("f32", "f64") for t in (*facts.read_tensors, *facts.tensors))
+        return [(BACKWARD,)] if plain and floats else []
 
     def define(self, code: Code, args: tuple[Any, ...]) -> list[str]:
         backward = code.function_of(args[0].name)

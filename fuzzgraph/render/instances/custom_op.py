@@ -11,7 +11,7 @@ import torch.fx as fx
 from fuzzgraph.ir.program import Function, type_of
 from fuzzgraph.ir.types import NoneType, ScalarType, SequenceType, TensorType, Type
 from fuzzgraph.ir.typing import structure_type
-from fuzzgraph.render.forms import indented
+from fuzzgraph.render.forms import Facts, indented
 from fuzzgraph.render.instances import Code, instance
 from fuzzgraph.render.literals import literal
 
@@ -34,6 +34,11 @@ class CustomOp:
         if unknown:
             return f"the type of parameter {unknown[0]} is not known"
         return None if returned(function) else "an operator returns tensors and numbers, or nothing"
+
+    def offers(self, facts: Facts) -> list[tuple[Any, ...]]:
+        """Without arguments, that is: nothing is written. There is no derivative, so nothing may require grad."""
+        new = bool(facts.tensors) and not facts.shared and facts.repeatable
+        return [()] if new and not facts.grad and len(facts.read_tensors) == len(facts.reads) else []
 
     def define(self, code: Code, args: tuple[Any, ...]) -> list[str]:
         params = ", ".join(f"{p.name}: {annotation(type_of(p))}" for p in code.function.params)

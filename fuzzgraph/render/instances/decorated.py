@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from fuzzgraph.ir.program import Function
-from fuzzgraph.render.forms import indented
+from fuzzgraph.render.forms import Facts, indented
 from fuzzgraph.render.instances import Code, instance
 
+REGION = "nested_compile_region"
 DECORATORS = {
-    "nested_compile_region": "torch.compiler.nested_compile_region",
+    REGION: "torch.compiler.nested_compile_region",
     "disable": "torch.compiler.disable",
     "no_grad": "torch.no_grad()",
     "enable_grad": "torch.enable_grad()",
@@ -29,6 +30,10 @@ class Decorated:
         if len(args) != 1 or args[0] not in DECORATORS:
             return f"takes one of {', '.join(DECORATORS)}"
         return "a decorated function has no captures" if function.captures else None
+
+    def offers(self, facts: Facts) -> list[tuple[Any, ...]]:
+        # A region that is compiled once gives new, dense tensors, as what else takes functions.
+        return [(name,) for name in DECORATORS if name != REGION or (facts.functional and facts.separate)]
 
     def define(self, code: Code, args: tuple[Any, ...]) -> list[str]:
         return [f"@{DECORATORS[args[0]]}", code.head(code.name), *indented(code.body(""))]
