@@ -200,6 +200,28 @@ call f(x)"""
             retype(b)
 
 
+def test_a_held_helper_must_still_take_its_operands() -> None:
+    text = """input x: f32[4, 3] values normal
+def h(a: f32[4, 3]) {
+  b: f32[3, 4] &a = reshape(a, [3, 4])
+  c: f32[3, 4] = neg(b)
+  return c
+}
+closure op = h() as custom_op
+def f(x) {
+  y: f32[3, 4] = call(op, x)
+  return y
+}
+call f(x)"""
+    b = Builder(INFER, BOOK.check, base=program(text, BOOK))
+    b.set_input("x", replace(b.spec("x"), type=b.spec("x").type.with_(dtype="f64")))
+    retype(b)
+    assert type_of(b.functions["f"].node("y")).dtype == "f64"
+    b.set_input("x", replace(b.spec("x"), type=b.spec("x").type.with_(shape=(4, 5), stride=(5, 1))))
+    with pytest.raises(Rejected, match="reshape"):
+        retype(b)
+
+
 def test_a_layer_out_of_training_may_give_what_it_gets() -> None:
     text = """input x: f32[4] values normal
 state l: layer = ("Dropout", (), {})
