@@ -10,7 +10,7 @@ from .builder import Builder
 from .builtins import BUILTINS, OPAQUE, STATE_WRITES
 from .function import FunctionBuilder
 from .program import op_of, root_of, type_of
-from .types import AnyType, TensorType, Type
+from .types import AnyType, TensorType, Type, UnsizedType
 from .typing import Rejected, bind_parameters, callable_names
 
 
@@ -80,6 +80,8 @@ class _Pass:
             return
         for param, arg in zip(callee.placeholders[len(callee.captures) :], node.args[1:], strict=False):
             found = type_of(arg) if isinstance(arg, fx.Node) else AnyType()
+            if isinstance(found, UnsizedType) and isinstance(type_of(param), TensorType):
+                raise Rejected(f"{callee.name}: a size of {param.name} depends on data")
             if isinstance(found, TensorType) and not _alike(type_of(param), found):
                 param.meta["type"] = found.with_(alias=None)
         self.function(callee)
