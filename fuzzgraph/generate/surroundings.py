@@ -440,8 +440,8 @@ def _depends(node: fx.Node, source: fx.Node) -> bool:
 
 
 CHANGES: tuple[tuple[Change, float], ...] = (
-    (keep_in_state, 5.0), (keep_in_object, 1.0), (call_helper, 4.0), (hold_constants, 2.0), (close_over_number, 2.0),
-    (apply_layer, 1.5), (pass_number, 3.0), (read_number, 3.0), (pass_twice, 6.0), (differentiate, 3.0),
+    (keep_in_state, 5.0), (keep_in_object, 1.0), (call_helper, 6.0), (hold_constants, 2.0), (close_over_number, 2.0),
+    (apply_layer, 3.0), (pass_number, 3.0), (read_number, 3.0), (pass_twice, 6.0), (differentiate, 3.0),
 )  # fmt: skip
 # Few programs have an input that requires grad: there, its gradient is as likely as all else.
 SCARCE = 6.0

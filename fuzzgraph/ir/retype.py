@@ -9,9 +9,8 @@ import torch.fx as fx
 from .builder import Builder
 from .builtins import BUILTINS, OPAQUE, STATE_WRITES
 from .function import FunctionBuilder
-from .nested import functions_in
 from .program import op_of, root_of, type_of
-from .types import AnyType, TensorType, Type
+from .types import AnyType, TensorType, Type, UnsizedType
 from .typing import Rejected, bind_parameters, callable_names
 
 
@@ -58,8 +57,7 @@ class _Pass:
         op = op_of(node)
         if op == "call":
             # Its result is the callee's, whose types must be right before.
-            for name in functions_in(node.args[:1]):
-                self.function(self.builder.functions[name])
+            self.callee(node)
         try:
             found = function.typed(op, node.args, dict(node.kwargs))
         except Rejected:
@@ -70,6 +68,23 @@ class _Pass:
             node.meta["type"] = found
         if op not in BUILTINS:
             self.operands(function, node)
+
+    def callee(self, node: fx.Node) -> None:
+        """The function that a node calls, or a closure's code, on the types that it gets from its first caller."""
+        called = node.args[0] if node.args else None
+        if not isinstance(called, fx.Node) or called.op != "get_attr":
+            return
+        names = {c.name: c.function for c in self.builder.closures}
+        callee = self.builder.functions.get(names.get(str(called.target), str(called.target)))
+        if callee is None or callee.name in self.done:
+            return
+        for param, arg in zip(callee.placeholders[len(callee.captures) :], node.args[1:], strict=False):
+            found = type_of(arg) if isinstance(arg, fx.Node) else AnyType()
+            if isinstance(found, UnsizedType) and isinstance(type_of(param), TensorType):
+                raise Rejected(f"{callee.name}: a size of {param.name} depends on data")
+            if isinstance(found, TensorType) and not _alike(type_of(param), found):
+                param.meta["type"] = found.with_(alias=None)
+        self.function(callee)
 
     def operands(self, function: FunctionBuilder, node: fx.Node) -> None:
         """The functions among a node's operands, on the types on which it calls them."""

@@ -16,6 +16,7 @@ from fuzzgraph.ir.builder import Builder, Rejected
 from fuzzgraph.ir.program import Program, op_of, type_of
 from fuzzgraph.ir.retype import retype
 from fuzzgraph.ir.text import format, parse
+from fuzzgraph.ir.types import UnsizedType
 from fuzzgraph.oracles._taint import taint
 from fuzzgraph.render import render
 from tests.generate.worlds import RULES, MetaInference, program, tiny_book
@@ -198,6 +199,47 @@ call f(x)"""
         b.set_input("x", replace(b.spec("x"), type=kind.with_(stride=stride, **change)))
         with pytest.raises(Rejected, match=why):
             retype(b)
+
+
+def test_a_held_helper_must_still_take_its_operands() -> None:
+    text = """input x: f32[4, 3] values normal
+def h(a: f32[4, 3]) {
+  b: f32[3, 4] &a = reshape(a, [3, 4])
+  c: f32[3, 4] = neg(b)
+  return c
+}
+closure op = h() as custom_op
+def f(x) {
+  y: f32[3, 4] = call(op, x)
+  return y
+}
+call f(x)"""
+    b = Builder(INFER, BOOK.check, base=program(text, BOOK))
+    b.set_input("x", replace(b.spec("x"), type=b.spec("x").type.with_(dtype="f64")))
+    retype(b)
+    assert type_of(b.functions["f"].node("y")).dtype == "f64"
+    b.set_input("x", replace(b.spec("x"), type=b.spec("x").type.with_(shape=(4, 5), stride=(5, 1))))
+    with pytest.raises(Rejected, match="reshape"):
+        retype(b)
+
+
+def test_a_helper_takes_no_sizes_of_data_where_it_had_fixed_ones() -> None:
+    text = """input x: f32[4] values normal
+def h(a: f32[4]) {
+  b = relu(a)
+  return b
+}
+def f(x) {
+  v: f32[4] = neg(x)
+  y: f32[4] = call(h, v)
+  return y
+}
+call f(x)"""
+    b = Builder(INFER, BOOK.check, base=program(text, BOOK))
+    node = b.functions["f"].node("v")
+    node.meta.update(op="python", type=UnsizedType("f32", (None,)))  # opaque, so that its type stays
+    with pytest.raises(Rejected, match="a size of a depends on data"):
+        retype(b)
 
 
 def test_a_layer_out_of_training_may_give_what_it_gets() -> None:
