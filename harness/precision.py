@@ -155,8 +155,9 @@ class PerturbingMode(TorchDispatchMode):
         drawn = torch.Tag.nondeterministic_seeded in func.tags
         rounded = func._schema.name.removeprefix("aten::").removesuffix("_") in _ROUNDED
         if not drawn and (rounded or all(r.alias_info is None for r in func._schema.returns)):
+            within = _computed_in(func, args)
             for tensor in _tensors(result):
-                jitter(tensor, self.nudge, whole=rounded, within=_computed_in(func, args))
+                jitter(tensor, self.nudge, whole=rounded, within=within)
         return result
 
     def _inside(self, value: Any) -> Any:
@@ -173,8 +174,10 @@ class PerturbingMode(TorchDispatchMode):
 
 def _computed_in(func: Any, args: tuple[Any, ...]) -> torch.dtype | None:
     """The floating dtype in which an operator computes that writes to `out`, which may be a wider one."""
+    if not any(argument.is_out for argument in func._schema.arguments):
+        return None
     operands = [t for t in _tensors(args) if t.dim()] or _tensors(args)
-    if not operands or not any(argument.is_out for argument in func._schema.arguments):
+    if not operands:
         return None
     dtype = functools.reduce(torch.promote_types, (t.dtype for t in operands))
     return dtype.to_real() if dtype.is_floating_point or dtype.is_complex else torch.get_default_dtype()

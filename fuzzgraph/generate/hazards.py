@@ -66,11 +66,10 @@ def foreign(book: RuleBook, b: Builder) -> str | None:
 def misheld(book: RuleBook, b: Builder) -> str | None:
     """Functions that an operator, an autograd.Function or a decorator holds, and that are no longer what it takes."""
     kinds = load_instances()
-    for closure in b.closures:
-        kind, f = kinds.get(closure.kind), b.functions[closure.function]
-        if kind is None or not hasattr(kind, "offers"):
-            continue
-        made = {g.name: g.finish() for g in b.functions.values()}
+    held = [(c, kinds[c.kind]) for c in b.closures if hasattr(kinds.get(c.kind), "offers")]
+    made = {g.name: g.finish() for g in b.functions.values()} if held else {}
+    for closure, kind in held:
+        f = b.functions[closure.function]
         reason = kind.problem(closure.args, made, made[f.name])
         if reason:
             return f"{closure.name}: {reason}"

@@ -186,10 +186,12 @@ def _tensor_parts(value: torch.Tensor) -> list[tuple[str | int, Any]] | None:
 
 def _unwrapped(value: Any) -> Any:
     """A tensor of a user's subclass as a plain one, whose methods are torch's."""
-    if not isinstance(value, torch.Tensor) or type(value) in (torch.Tensor, torch.nn.Parameter, FakeTensor):
+    if not isinstance(value, torch.Tensor) or type(value) in (torch.Tensor, FakeTensor):
+        return value
+    if isinstance(value, torch.nn.Parameter):
         return value
     with torch._C.DisableTorchFunctionSubclass():
-        return value if isinstance(value, torch.nn.Parameter) else value.as_subclass(torch.Tensor)
+        return value.as_subclass(torch.Tensor)
 
 
 def show(path: Path) -> str:
