@@ -33,7 +33,7 @@ WITHIN_LEVEL = {("mutators", "generate"), ("llm", "generate")}
 LEVEL = {part: level for level, parts in enumerate(ORDER) for part in parts}
 
 # All that the harness may use of the engine.
-FOR_HARNESS = ["errors", "torch_compat", "resources", "ir", "render", "oracles", "execution.protocol"]
+FOR_HARNESS = ["errors", "torch_compat", "resources", "presence", "ir", "render", "oracles", "execution.protocol"]
 
 VERSION_HOME = "fuzzgraph/torch_compat.py"
 

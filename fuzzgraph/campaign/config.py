@@ -133,11 +133,11 @@ def check_oracles(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _check_path(name: str, path: str) -> None:
     where = f"--{name} {path}"
-    kinds = {"preload": os.path.isfile, "known": os.path.isfile, "plugin": os.path.isdir}
+    kinds = {"preload": os.path.isfile, "known": os.path.isfile}
     if not os.path.exists(path):
         raise UsageError("no such file or directory", where=where)
     if not kinds.get(name, os.path.exists)(path):
-        raise UsageError("this is no directory" if name == "plugin" else "this is no file", where=where)
+        raise UsageError("this is no file", where=where)
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -164,7 +164,7 @@ def checked(config: Config) -> Config:
         raise UsageError("must be a number of seconds above 0", where="--timeout")
     if config.deterministic and config.jobs != 1:
         raise UsageError("--deterministic needs --jobs 1", where="--jobs")
-    for name in ("preload", "seeds", "known", "plugin"):
+    for name in ("preload", "seeds", "known"):
         for path in getattr(config, name):
             _check_path(name, path)
     try:

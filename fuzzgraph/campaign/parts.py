@@ -74,7 +74,7 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
     from fuzzgraph.ir.text import format
 
     with ExitStack() as stack:
-        book = load_rules(config.plugin)
+        book = load_rules()
         infer = stack.enter_context(InferClient())
         known: set[str] = set()
         proposer = _proposer(config, directory, book, infer, known, llm_state)
@@ -88,7 +88,7 @@ def make(config: Config, directory: Path, log: LogFile, llm_state: Any) -> Parts
             ready.result()
         generator = Generator(book, infer)
         variants = VariantMaker(generator)
-        found = {mutator.name: mutator for mutator in mutators.load(config.plugin)}
+        found = {mutator.name: mutator for mutator in mutators.load()}
         patterns = PatternBook(infer.patterns)
         makers = Makers(
             generator.program, found, lambda other: mutators.Tools(book, infer, generator, other, patterns), format,

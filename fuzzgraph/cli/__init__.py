@@ -22,6 +22,7 @@ from types import ModuleType
 
 from fuzzgraph import __version__
 from fuzzgraph.errors import FuzzgraphError
+from fuzzgraph.presence import plugged
 
 DESCRIPTION = "Coverage-guided, grammar-based fuzzer for PyTorch's compiler."
 EPILOG = (
@@ -67,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             words, command = _split(list(sys.argv[1:] if argv is None else argv))
             args = parser().parse_args(words)
             args.command = command
-            status = int(args.run(args))
+            with plugged(getattr(args, "plugin", None) or ()):
+                status = int(args.run(args))
             sys.stdout.flush()
             return status
     except FuzzgraphError as error:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import lark
 
 from ..errors import RuleError
+from ..presence import files
 from ..resources import data_dir
 from .clauses import RuleReader
 from .rule import Rule, RuleBook
@@ -24,31 +24,21 @@ def _parser() -> lark.Lark:
     return lark.Lark(text, parser="lalr", propagate_positions=True, maybe_placeholders=True)
 
 
-def load_rules(extra: Iterable[str | Path] = ()) -> RuleBook:
-    """All rules of grammar/operators and of each extra folder (its `grammar/operators` where it has one).
-
-    Files are read in the order of their names. Raises RuleError for a file that cannot be read, for an operator
-    with two rules.
-    """
-    folders = [data_dir("grammar") / "operators"]
-    for folder in map(Path, extra):
-        nested = folder / "grammar" / "operators"
-        folders.append(nested if nested.is_dir() else folder)
+def load_rules() -> RuleBook:
+    """All rules of grammar/operators and of plug-ins. Raises RuleError for a file that cannot be read, for an operator
+    with two rules."""
     rules: dict[str, Rule] = {}
-    for folder in folders:
-        if not folder.is_dir():
-            raise RuleError("no such folder of rules", str(folder))
-        for path in sorted(folder.glob("*.rules")):
-            try:
-                text = path.read_text(encoding="utf-8")
-            except OSError as error:
-                raise RuleError(error.strerror or str(error), str(path)) from error
-            except UnicodeDecodeError as error:
-                raise RuleError("this is no text file", str(path)) from error
-            for rule in load_text(text, path):
-                if rule.op in rules:
-                    raise RuleError(f"operator {rule.op!r} already has a rule at {rules[rule.op].where}", rule.where)
-                rules[rule.op] = rule
+    for path in files(data_dir("grammar") / "operators", "rules"):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise RuleError(error.strerror or str(error), str(path)) from error
+        except UnicodeDecodeError as error:
+            raise RuleError("this is no text file", str(path)) from error
+        for rule in load_text(text, path):
+            if rule.op in rules:
+                raise RuleError(f"operator {rule.op!r} already has a rule at {rules[rule.op].where}", rule.where)
+            rules[rule.op] = rule
     return RuleBook(rules)
 
 

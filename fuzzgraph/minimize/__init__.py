@@ -5,13 +5,12 @@ A reducer is found by presence: the class that `@reducer` decorates. See `reduce
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..errors import FuzzgraphError
-from ..presence import class_in
+from ..presence import marked
+from . import reducers
 
 if TYPE_CHECKING:
     from ..ir.program import Program
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from ._reduction import Reduction
 
 __all__ = ["Change", "Reducer", "load", "reducer"]
-
-HOME = Path(__file__).parent / "reducers"
 
 
 @dataclass(frozen=True)
@@ -63,26 +60,10 @@ def reducer(name: str, order: int) -> Callable[[type[Any]], type[Any]]:
     return mark
 
 
-def load(extra: Iterable[str | Path] = ()) -> list[Reducer]:
-    """The shipped reducers and those of extra folders (their `minimize/reducers`, or `fuzzgraph/minimize/reducers`,
-    where they have one), in the order in which they run.
+def load() -> list[Reducer]:
+    """The shipped reducers and those of plug-ins, in the order in which they run.
 
     Raises FuzzgraphError with the path of a file that is broken, or has no reducer, or one whose name is taken.
     """
-    found: dict[str, Reducer] = {}
-    folders = [Path(e) / nested for e in extra for nested in ("minimize/reducers", "fuzzgraph/minimize/reducers")]
-    for folder in (HOME, *(f for f in folders if f.is_dir())):
-        for path in sorted(folder.glob("*.py")):
-            if path.stem.startswith("_"):
-                continue
-            made = _reducer_of(path, shipped=folder == HOME)
-            if made.name in found:
-                raise FuzzgraphError(f"a second reducer {made.name!r}", where=str(path))
-            found[made.name] = made
+    found: dict[str, Reducer] = marked(reducers.__name__, "reducer")
     return sorted(found.values(), key=lambda r: (r.order, r.name))
-
-
-def _reducer_of(path: Path, shipped: bool) -> Reducer:
-    name = f"{__name__}.reducers.{path.stem}" if shipped else f"fuzzgraph_reducer_{path.stem}"
-    made: Reducer = class_in(path, name, "reducer")()
-    return made

@@ -13,12 +13,11 @@ and, where it needs other programs than the one that is judged,
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from .. import presence
 
 if TYPE_CHECKING:
     from ..grammar import RuleBook
@@ -29,17 +28,14 @@ EXPECTING = ("crash", "missed_error")
 
 
 def names() -> list[str]:
-    folder = Path(__file__).parent
-    return sorted(p.stem for p in folder.glob("*.py") if not p.stem.startswith("_"))
+    return sorted(presence.modules(__name__, "oracle"))
 
 
-@cache
 def load(name: str) -> ModuleType:
-    """The oracle's module. Raises ModuleNotFoundError for an unknown name."""
-    return importlib.import_module(f"{__name__}.{name}")
+    """The oracle's module. Raises UsageError for an unknown name, FuzzgraphError for a broken file."""
+    return presence.module(__name__, "oracle", name)
 
 
-@cache
 def expensive() -> frozenset[str]:
     """Those that compile further programs. They are asked where no other oracle found anything."""
     return frozenset(name for name in names() if getattr(load(name), "EXPENSIVE", False))

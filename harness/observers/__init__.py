@@ -14,32 +14,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..loading import load_file, names_in
-
-FOLDER = __path__[0]
+from ...presence import module, modules
 
 
 def _all() -> dict[str, Any]:
-    return {name: load_file(FOLDER, name, kind="observer") for name in names_in(FOLDER)}
+    return {name: module(__name__, "observer", name) for name in modules(__name__, "observer")}
 
 
 def start() -> None:
-    for module in _all().values():
-        module.start()
+    for observer in _all().values():
+        observer.start()
 
 
 def freeze(more: dict[str, Any]) -> None:
-    for name, module in _all().items():
-        module.freeze(more.get(name))
+    for name, observer in _all().items():
+        observer.freeze(more.get(name))
 
 
 def begin(full: bool) -> None:
-    for module in _all().values():
-        module.begin(full)
+    for observer in _all().values():
+        observer.begin(full)
 
 
 def end() -> dict[str, Any]:
-    return {name: module.end() for name, module in _all().items()}
+    return {name: observer.end() for name, observer in _all().items()}
 
 
 def baseline() -> dict[str, Any]:

@@ -13,9 +13,8 @@ A target file defines (only `wrap` is required):
 
 from __future__ import annotations
 
-from ..loading import load_file, names_in
+from ...presence import module, modules
 
-FOLDER = __path__[0]
 DEFAULTS = {
     "ENVIRONMENT": {}, "SPAWN": False, "DEVICE": "cpu", "available": lambda: None, "prepare": lambda: None,
     "healthy": lambda: True,
@@ -24,13 +23,13 @@ DEFAULTS = {
 
 def names() -> list[str]:
     """All targets, whether they can run here or not."""
-    return names_in(FOLDER)
+    return sorted(stem.replace("_", "-") for stem in modules(__name__, "target"))
 
 
 def load(name: str):
     """The target's module, with defaults filled in. Raises UsageError for an unknown name."""
-    module = load_file(FOLDER, name, kind="target")
+    found = module(__name__, "target", name.replace("-", "_"))
     for key, value in DEFAULTS.items():
-        if not hasattr(module, key):
-            setattr(module, key, value)
-    return module
+        if not hasattr(found, key):
+            setattr(found, key, value)
+    return found

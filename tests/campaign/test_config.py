@@ -53,7 +53,6 @@ def test_a_bad_file_is_named_with_its_key(tmp_path: Path, text: str, complaint: 
         ({"cpu_seconds": float("nan")}, "--cpu-seconds"), ({"cpu_seconds": float("inf")}, "--cpu-seconds"),
         ({"time": float("inf")}, "--time"), ({"programs": -1}, "--programs"), ({"timeout": float("nan")}, "--timeout"),
         ({"timeout": float("inf")}, "--timeout"), ({"seed": 2**63}, "--seed"), ({"stop_on": "(" * 3000}, "--stop-on"),
-        ({"plugin": ("none",)}, "--plugin none"), ({"plugin": (__file__,)}, "--plugin"),
         ({"preload": ("/",)}, "--preload /"), ({"known": ("/",)}, "--known /"), ({"seeds": ("x" * 300,)}, "--seeds x"),
     ],
 )  # fmt: skip

@@ -344,11 +344,3 @@ def test_a_relative_interpreter_is_found_from_where_the_user_is(
     monkeypatch.chdir(tmp_path)
     done = cli("verify", ".", "--python", "./python")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1 fixed"), done
-
-
-@pytest.mark.parametrize(("make", "what"), [(Path.touch, "no such folder of rules"), (Path.mkdir, "this is no text")])
-def test_a_folder_of_rules_that_is_none(cli: Cli, make: Callable[[Path], None], what: str, tmp_path: Path) -> None:
-    make(tmp_path / "p")
-    if (tmp_path / "p").is_dir():
-        (tmp_path / "p" / "a.rules").write_bytes(b"\xff")
-    refused(cli("grammar", "list", "--plugin", tmp_path / "p"), 2, str(tmp_path / "p"), what)

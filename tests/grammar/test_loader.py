@@ -8,6 +8,7 @@ from fuzzgraph.errors import RuleError
 from fuzzgraph.grammar import load_rules
 from fuzzgraph.grammar.loader import load_text
 from fuzzgraph.ir.types import tensor
+from fuzzgraph.presence import plugged
 
 FILE = Path("family.rules")
 
@@ -68,26 +69,35 @@ def test_errors_name_line_and_column(text: str, where: str, message: str, hint: 
     assert hint in found.hint
 
 
-def test_a_plugin_folder_adds_rules(tmp_path: Path) -> None:
-    (tmp_path / "mine.rules").write_text("op mine.sin(input)\n  input : tensor float [*S]\n")
-    book = load_rules([tmp_path])
-    assert book.rules["mine.sin"].family == "mine"
-    assert book.check("mine.sin", (tensor("f32", (2,)),), {}) is None
-
-
-def test_a_plugin_folder_may_be_laid_out_like_ours(tmp_path: Path) -> None:
+def test_a_plugin_adds_rules(tmp_path: Path) -> None:
     folder = tmp_path / "grammar" / "operators"
     folder.mkdir(parents=True)
     (folder / "mine.rules").write_text("op mine.sin(input)\n  input : tensor float [*S]\n  sample mine.py:sin\n")
     (folder / "mine.py").write_text("def check_sin(env):\n    return 'too long' if env['input'].rank > 1 else None\n")
-    book = load_rules([tmp_path])
+    with plugged([tmp_path]):
+        book = load_rules()
+    assert book.rules["mine.sin"].family == "mine"
+    assert book.check("mine.sin", (tensor("f32", (2,)),), {}) is None
     assert book.check("mine.sin", (tensor("f32", (2, 2)),), {}) == "too long"
 
 
+def plugin(folder: Path, content: bytes) -> Path:
+    (folder / "grammar" / "operators").mkdir(parents=True)
+    (folder / "grammar" / "operators" / "mine.rules").write_bytes(content)
+    return folder
+
+
 def test_an_operator_has_one_rule(tmp_path: Path) -> None:
-    (tmp_path / "mine.rules").write_text("op sin(input)\n  input : tensor float [*S]\n")
-    with pytest.raises(RuleError, match=r"already has a rule at unary\.rules"):
-        load_rules([tmp_path])
+    with (
+        plugged([plugin(tmp_path, b"op sin(input)\n  input : tensor float [*S]\n")]),
+        pytest.raises(RuleError, match=r"already has a rule at unary\.rules"),
+    ):
+        load_rules()
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    with plugged([plugin(tmp_path, b"\xff")]), pytest.raises(RuleError, match=r"mine\.rules: this is no text"):
+        load_rules()
 
 
 def test_a_sampler_that_does_not_import_is_named(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import torch
 from fuzzgraph.errors import UsageError
 from fuzzgraph.harness import hooks, limits, observers, targets
 from fuzzgraph.harness.cover import stand_in
-from fuzzgraph.harness.loading import load_file, names_in
 from fuzzgraph.harness.watch import stack_frames
+from fuzzgraph.presence import module, modules
 
 
 @pytest.mark.parametrize("name", targets.names())
@@ -23,18 +23,15 @@ def test_every_target_is_complete(name):
     assert reason is None or isinstance(reason, str)
 
 
-@pytest.mark.parametrize("name", names_in(observers.FOLDER))
+@pytest.mark.parametrize("name", modules(observers.__name__, "observer"))
 def test_every_observer_is_complete(name):
-    observer = load_file(observers.FOLDER, name, kind="observer")
+    observer = module(observers.__name__, "observer", name)
     assert observer.__doc__ and all(callable(getattr(observer, f)) for f in ("start", "freeze", "begin", "end"))
 
 
-def test_a_broken_file_fails_with_its_path(tmp_path):
-    (tmp_path / "bad.py").write_text("1 / 0\n")
-    with pytest.raises(UsageError, match=r"bad\.py: target file does not load: ZeroDivisionError"):
-        load_file(str(tmp_path), "bad", kind="target")
+def test_a_target_that_there_is_not():
     with pytest.raises(UsageError, match="there is no target 'x'"):
-        load_file(str(tmp_path), "x", kind="target")
+        targets.load("x")
 
 
 def test_a_stand_in_kernel_zeroes_what_it_would_write():

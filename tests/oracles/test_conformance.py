@@ -74,6 +74,8 @@ def oracle(name):
 
 def judged(name, at, off=()):
     """What a child reports of one of the plants, with some oracles switched off."""
+    if name not in PLANTED and not oracles.load(name).__name__.startswith(oracles.__name__):
+        pytest.skip("an oracle of a plug-in: its author plants what it finds")
     plan, reference, subject, tools = PLANTED[name][at]
     plans = {other: {} for other in oracles.names() if other != name} | {name: plan}
     if name == "device":  # every other oracle sees that the subject is wrong

@@ -2,14 +2,13 @@
 
 import sys
 import types
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 import torch
 
-from fuzzgraph.errors import FuzzgraphError, ProgramError
+from fuzzgraph.errors import ProgramError
 from fuzzgraph.generate.regions import facts_of
 from fuzzgraph.grammar import load_rules
 from fuzzgraph.ir import text
@@ -250,25 +249,6 @@ def test_unknown_forms_and_arguments_are_refused() -> None:
         source_of(Region("loop", "a", "b"))
     with pytest.raises(ProgramError, match="form no_grad: takes no arguments"):
         source_of(Region("no_grad", "a", "b", (1,)))
-
-
-def test_more_forms_from_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "branch.py").write_text(
-        "from fuzzgraph.render.forms import form, indented\n@form\nclass Branch:\n    name, weight = 'branch', 1.0\n"
-        "    def problem(self, args):\n        return None\n    def sample(self, rng):\n        return ()\n"
-        "    def write(self, block):\n        return ['if True:', *indented(block.lines)]\n"
-    )
-    forms = load_forms([tmp_path])
-    source = render(with_regions(Region("branch", "a", "a")), forms=forms).source
-    assert "    if True:\n        a = torch.sin(x)\n" in source
-    assert forms.keys() - FORMS.keys() == {"branch"}
-
-
-@pytest.mark.parametrize("code", ["import no_such_module", "x = 1", "raise ValueError('no')"])
-def test_broken_forms_are_named(tmp_path: Path, code: str) -> None:
-    (tmp_path / "bad.py").write_text(code)
-    with pytest.raises(FuzzgraphError, match=r"bad\.py"):
-        load_forms([tmp_path])
 
 
 def test_results_of_a_region_that_does_not_run_are_none() -> None:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fuzzgraph.cli._options import add_plugin
+
 if TYPE_CHECKING:
     from fuzzgraph.check.source import Checked
     from fuzzgraph.check.verdict import Verdict
@@ -25,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="inductor", metavar="NAME", help="what compiles (default: inductor)")
     parser.add_argument("--preload", action="append", default=[], metavar="FILE", help="Python file to run first")
     parser.add_argument("--report", type=Path, metavar="DIR", help="write a folder for each file that diverges")
+    add_plugin(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object with all results")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="files at a time (default: 1)")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="limit for one file (default: 120)")

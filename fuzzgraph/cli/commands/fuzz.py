@@ -8,6 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fuzzgraph.cli._options import add_plugin
+
 if TYPE_CHECKING:
     from fuzzgraph.campaign.config import Config
 
@@ -39,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--deterministic", action="store_true", help="let the seed fix the sequence of programs")
     what.add_argument("--target", metavar="NAME", help="compiler configuration under test (default: inductor)")
     what.add_argument("--preload", action="append", metavar="FILE", help="Python file that each worker runs first")
-    what.add_argument("--plugin", action="append", metavar="DIR", help="folder with further rules and mutators")
+    add_plugin(what)
     what.add_argument("--known", action="append", metavar="FILE", help="a known-issues.toml beside the one shipped")
     what.add_argument("--timeout", type=float, metavar="S", help="seconds for one program (default: 30)")
     what.add_argument("--generate-share", type=float, metavar="P", help="share of programs made afresh (default: 0.7)")
@@ -81,6 +83,7 @@ def options(args: argparse.Namespace) -> Config:
     import random
 
     from fuzzgraph.campaign import config, directory
+    from fuzzgraph.presence import plug_in, plugins
 
     values: dict[str, Any] = {"jobs": config.cores(), "seed": random.SystemRandom().randrange(2**32)}
     if args.resume:
@@ -91,6 +94,8 @@ def options(args: argparse.Namespace) -> Config:
         value = getattr(args, field.name, None)
         if value is not None:
             values[field.name] = tuple(value) if isinstance(value, list) else value
+    plug_in(values.get("plugin", ()))
+    values["plugin"] = tuple(map(str, plugins()))
     if isinstance(values.get("oracles"), str):
         values["oracles"] = config.split_oracles(values["oracles"])
     if isinstance(values.get("time"), str):
@@ -98,6 +103,6 @@ def options(args: argparse.Namespace) -> Config:
     if values.get("deterministic") and "jobs" not in vars(args):
         values["jobs"] = 1
     # A campaign may be resumed from another folder.
-    for name in ("seeds", "preload", "plugin", "known"):
+    for name in ("seeds", "preload", "known"):
         values[name] = tuple(os.path.realpath(path) for path in values.get(name, ()))
     return config.checked(config.Config(**values))

@@ -6,6 +6,8 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
+from fuzzgraph.cli._options import add_plugin
+
 if TYPE_CHECKING:
     from fuzzgraph.grammar import RuleBook
 
@@ -30,14 +32,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         epilog="exit status 1 when there are some that grammar/unreached.toml does not explain",
     )  # fmt: skip
     for each in (listing, showing, checking, lacking):
-        each.add_argument("--plugin", action="append", default=[], metavar="DIR", help="folder with further rules")
+        add_plugin(each)
         each.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     from fuzzgraph.grammar import load_rules
 
-    book = load_rules(args.plugin)
+    book = load_rules()
     action = {"list": _list, "show": _show, "check": _check, "gaps": _gaps}[args.action]
     return action(book, args)
 
@@ -70,7 +72,7 @@ def _list(book: RuleBook, args: argparse.Namespace) -> int:
 def _show(book: RuleBook, args: argparse.Namespace) -> int:
     for op in args.operators:
         rule = book.rules[_known(book, op)]
-        source = _source(rule.where, args.plugin)
+        source = _source(rule.where)
         if args.json:
             print(json.dumps({"op": rule.op, "family": rule.family, "where": rule.where, "source": source}))
         else:
@@ -78,17 +80,13 @@ def _show(book: RuleBook, args: argparse.Namespace) -> int:
     return 0
 
 
-def _source(where: str, plugins: list[str]) -> str:
+def _source(where: str) -> str:
     """The block of the rule file that `where` (file:line:column) lies in."""
-    from pathlib import Path
-
+    from fuzzgraph.presence import files
     from fuzzgraph.resources import data_dir
 
     name, line, _ = where.split(":")
-    folders = [data_dir("grammar") / "operators"]
-    for plugin in map(Path, plugins):
-        folders += [plugin / "grammar" / "operators", plugin]
-    path = next(folder / name for folder in folders if (folder / name).is_file())
+    path = next(path for path in files(data_dir("grammar") / "operators", "rules") if path.name == name)
     lines = path.read_text(encoding="utf-8").splitlines()
     # A block is what is indented below its head; the head may go on over several lines.
     start = int(line) - 1

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fuzzgraph.cli._options import add_plugin
+
 if TYPE_CHECKING:
     from fuzzgraph.importers.convert import Converter
     from fuzzgraph.importers.sources import Recording
@@ -35,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--op-db", nargs="?", const="*", metavar="PATTERN",
                         help="samples of the operators in torch's op_db of such a name, add or 'nn.*' (default: all)")
     parser.add_argument("--samples", type=int, default=1, metavar="N", help="of each operator of op_db (default: 1)")
+    add_plugin(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object a graph")
 
 

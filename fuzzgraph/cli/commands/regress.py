@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fuzzgraph.cli._options import add_plugin
+
 if TYPE_CHECKING:
     from fuzzgraph.triage.regression import Regression, Result
 
@@ -23,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preload", action="append", metavar="FILE", help="Python file that the process runs first")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="limit a program (default: 120)")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results as JUnit XML")
+    add_plugin(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object with all results")
 
 

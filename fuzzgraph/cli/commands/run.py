@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fuzzgraph.cli._options import add_plugin
+
 if TYPE_CHECKING:
     from fuzzgraph.errors import FuzzgraphError
     from fuzzgraph.execution.protocol import Failure, Job, Outcome
@@ -23,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preload", action="append", metavar="FILE", help="Python file that the process runs first")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="limit for one program (default: 60)")
     parser.add_argument("--oracles", metavar="NAMES", help="those to ask, as value,metadata,crash (default: all)")
+    add_plugin(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object a program")
 
 

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fuzzgraph.cli._options import add_plugin
+
 if TYPE_CHECKING:
     from fuzzgraph.ir.program import Program
 
@@ -18,6 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", type=Path, metavar="DIR", help="campaign whose entries FILE may name")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--source", action="store_true", help="the Python source that is executed")
+    add_plugin(parser)
     form.add_argument("--graph", action="store_true", help="the FX graphs")
 
 

@@ -7,6 +7,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from fuzzgraph.cli._options import add_plugin
+
 HELP = "show where a campaign stands"
 
 
@@ -16,6 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--features", action="store_true",
         help="show which share of the programs that compiled has each dtype, layout, form, option and so on",
     )  # fmt: skip
+    add_plugin(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

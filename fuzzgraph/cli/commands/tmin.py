@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fuzzgraph.cli._options import add_plugin
+
 if TYPE_CHECKING:
     from fuzzgraph.campaign.replay import Bench
     from fuzzgraph.cli._programs import Named
@@ -37,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=float, default=0.0, metavar="S", help="stop after so many seconds")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="candidates tried side by side (default: 1)")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="limit for one program (default: 60)")
+    add_plugin(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fuzzgraph.cli._options import add_plugin
+
 if TYPE_CHECKING:
     from fuzzgraph.errors import FuzzgraphError
     from fuzzgraph.triage.pipeline import Result
@@ -35,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="add the findings of --only (default: the distinct, stable, unknown ones) to the programs "
                         "of fuzzgraph regress")  # fmt: skip
     parser.add_argument("--regressions", type=Path, metavar="DIR", help="where --keep adds (default: those shipped)")
+    add_plugin(parser)
     parser.add_argument("--json", action="store_true", help="print the ranked index as JSON")
 
 

@@ -8,7 +8,6 @@ program by hand may put any form around anything, and eager says what it is wort
 from __future__ import annotations
 
 import functools
-import pkgutil
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from typing import Any, Protocol
 
 import torch
 
-from ...errors import FuzzgraphError, ProgramError
+from ...errors import ProgramError
 from ...ir.program import Program
 from ...ir.types import TensorType, Type
-from ...presence import class_in
+from ...presence import marked, plugins
 
 
 @dataclass(frozen=True)
@@ -278,24 +277,11 @@ def around(construct: Iterable[str], lines: Sequence[str], names: Mapping[str, s
     return out
 
 
-def load_forms(extra: Iterable[Path] = ()) -> dict[str, Form]:
-    """The shipped forms and those of the `extra` folders, by name. Raises FuzzgraphError naming a broken file."""
-    return _load(tuple(Path(p) for p in extra))
+def load_forms() -> dict[str, Form]:
+    """The shipped forms and those of plug-ins, by name. Raises FuzzgraphError naming a broken file."""
+    return _load(plugins())
 
 
 @functools.cache
-def _load(extra: tuple[Path, ...]) -> dict[str, Form]:
-    found: dict[str, Form] = {}
-    for folder in (Path(__file__).parent, *extra):
-        for info in sorted(pkgutil.iter_modules([str(folder)]), key=lambda i: i.name):
-            made = _form_of(folder / f"{info.name}.py", shipped=folder == Path(__file__).parent)
-            if made.name in found:
-                raise FuzzgraphError(f"a second form {made.name!r}", where=str(folder / f"{info.name}.py"))
-            found[made.name] = made
-    return found
-
-
-def _form_of(path: Path, shipped: bool) -> Form:
-    name = f"{__name__}.{path.stem}" if shipped else f"fuzzgraph_form_{path.stem}"
-    made: Form = class_in(path, name, "form")()
-    return made
+def _load(_plugins: tuple[Path, ...]) -> dict[str, Form]:
+    return marked(__name__, "form")

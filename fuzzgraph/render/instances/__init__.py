@@ -8,15 +8,14 @@ for a helper function, which has no captures, has a method `offers(facts)`; who 
 from __future__ import annotations
 
 import functools
-import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...errors import FuzzgraphError, ProgramError
+from ...errors import ProgramError
 from ...ir.program import Closure, Function, Ref
-from ...presence import class_in
+from ...presence import marked, plugins
 from ..forms import Facts
 
 # In offered arguments, in place of the name of a function that gives the gradients, which the generator writes.
@@ -87,24 +86,14 @@ def offers(kind: Instance, facts: Facts) -> list[tuple[Any, ...]]:
     return [] if found is None else list(found(facts))
 
 
-def load_instances(extra: Iterable[Path] = ()) -> dict[str, Instance]:
-    """The shipped instances and those of the `extra` folders, by name. Raises FuzzgraphError naming a broken file."""
-    return _load(tuple(Path(p) for p in extra))
+def load_instances() -> dict[str, Instance]:
+    """The shipped instances and those of plug-ins, by name. Raises FuzzgraphError naming a broken file."""
+    return _load(plugins())
 
 
 @functools.cache
-def _load(extra: tuple[Path, ...]) -> dict[str, Instance]:
-    found: dict[str, Instance] = {}
-    for folder in (Path(__file__).parent, *extra):
-        for info in sorted(pkgutil.iter_modules([str(folder)]), key=lambda i: i.name):
-            path = folder / f"{info.name}.py"
-            shipped = folder == Path(__file__).parent
-            name = f"{__name__}.{path.stem}" if shipped else f"fuzzgraph_instance_{path.stem}"
-            made: Instance = class_in(path, name, "instance")()
-            if made.name in found:
-                raise FuzzgraphError(f"a second instance {made.name!r}", where=str(path))
-            found[made.name] = made
-    return found
+def _load(_plugins: tuple[Path, ...]) -> dict[str, Instance]:
+    return marked(__name__, "instance")
 
 
 def instance_of(closure: Closure, functions: Mapping[str, Function]) -> Instance:
