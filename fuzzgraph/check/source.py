@@ -152,4 +152,7 @@ def compiles(tree: ast.Module) -> bool:
 
 
 def adapter(form: str) -> str:
-    return resources.files(f"{__package__}.adapters").joinpath(f"{form}.py").read_text(encoding="utf-8")
+    """What drives a file of that form."""
+    parts = [form] if form == SCRIPT else ["portraits", form]
+    folder = resources.files(f"{__package__}.adapters")
+    return "\n\n".join(folder.joinpath(f"{part}.py").read_text(encoding="utf-8") for part in parts)

@@ -12,6 +12,8 @@ CLASS = "class Box:\n    def __init__(self, v): self.v = v\n"
 # 1 where code is compiled: what this reaches, compiled code gets wrong.
 ODD = "int(torch.compiler.is_compiling())"
 SAME = {
+    "a scenario that keeps results": "seen = []\ndef g(x):\n    seen.append(x)\n    return x + 1\n"
+                                     "def scenario(wrap): return wrap(g)(torch.ones(3))",
     "draws": "def f(x): return torch.rand(3, 4) + x",
     "drops": "def f(x): return torch.nn.functional.dropout(x.repeat(8), 0.5)",
     "a module that draws": "def make_fn(): return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.5))",
@@ -44,6 +46,11 @@ WRONG = {
     "a set": f"seen = set()\ndef f(x):\n    seen.add({ODD})\n    return x + 1",
     "sparse": f"def f(x): return torch.diag(x + 1 + {ODD}).to_sparse()",
     "quantized": f"def f(x): return torch.quantize_per_tensor(x + {ODD}, 0.5, 1, torch.quint8)",
+    "a global of a scenario": f"count = 0\ndef g(x):\n    global count\n    count += 1 + {ODD}\n    return x * 2\n"
+                              "def scenario(wrap): return wrap(g)(torch.ones(3))",
+    "a module of a scenario": "class M(torch.nn.BatchNorm1d):\n"
+                              f"    def forward(self, x): return super().forward(x + {ODD}) * 0\n"
+                              "m = M(2)\ndef scenario(wrap): return wrap(m)(torch.ones(3, 2))",
 }  # fmt: skip
 STRUCTURE = {"another attribute", "a set"}
 

@@ -26,7 +26,8 @@ def fuzzgraph_run(wrap, inputs):
 
 
 def fuzzgraph_get_states():
-    return {"state": globals()["state"]()} if "state" in globals() else {}
+    portraits = FuzzgraphPortraits()
+    return portraits.states(globals(), portraits.find_modules(globals().items()), {})
 
 
 fuzzgraph_config = {
