@@ -49,8 +49,13 @@ class Profile:
     fused_families: tuple[tuple[str, float], ...] = (("unary", 2.0), ("binary", 3.0), ("ternary", 1.6))
     # There, the weight of an operator that stays in the dtype is multiplied: those that leave it end a chain.
     fused_closed: float = 10.0
-    # Elsewhere, the weights of these families are multiplied.
-    families: tuple[tuple[str, float], ...] = ()
+    # Elsewhere, the weights of these families are multiplied: what is pointwise has the fused programs, and what the
+    # compiler lowers by much code for few operators is worth more than one of many alike.
+    families: tuple[tuple[str, float], ...] = (
+        ("unary", 0.5), ("binary", 0.6), ("ternary", 0.8), ("cast", 0.8), ("activation", 1.8), ("reduction", 1.8),
+        ("normalization", 3.0), ("joining", 2.5), ("window", 1.6), ("matmul", 1.5), ("statistics", 1.5), ("native", 1.5),
+        ("loss", 1.3), ("indexing", 1.3), ("masked", 1.3), ("nested", 1.3),
+    )  # fmt: skip
     # A rule's weight is multiplied for each of these tags that it has.
     tags: Mapping[str, float] | None = None
     # How often an operand is made anew although values exist; falls as inputs accumulate. `apart` is that of the first
@@ -86,7 +91,7 @@ class Profile:
     surroundings: float = 0.2
     # How often run options are drawn; else they are the defaults (with or without backward).
     options: float = 0.4
-    grad: float = 0.33
+    grad: float = 0.45
     config: float = 0.3
 
     def tag_factor(self, tags: frozenset[str]) -> float:
