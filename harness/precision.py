@@ -115,12 +115,15 @@ class Nudge:
 
 def perturbing_variant(how: int | str) -> Variant:
     """Inputs, and results of operators, moved by one ulp as `Nudge(how)` says. Inputs of half precision stay: their
-    ulp is far more than what computing with them in another order makes."""
+    ulp is far more than what computing with them in another order makes. But those of bfloat16 that are next to its
+    largest, which is float32's: some orders of a sum of them overflow."""
     nudge = Nudge(how)
 
     def prepare(namespace: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         for tensor in _tensors(inputs):
-            if tensor.dtype not in (torch.float16, torch.bfloat16):
+            if tensor.dtype == torch.bfloat16:
+                jitter(tensor, nudge, least=torch.finfo(torch.bfloat16).max / 4)
+            elif tensor.dtype != torch.float16:
                 jitter(tensor, nudge)
         return inputs
 
@@ -183,10 +186,12 @@ def _computed_in(func: Any, args: tuple[Any, ...]) -> torch.dtype | None:
     return dtype.to_real() if dtype.is_floating_point or dtype.is_complex else torch.get_default_dtype()
 
 
-def jitter(tensor: torch.Tensor, nudge: Nudge, whole: bool = False, within: torch.dtype | None = None) -> None:
-    """Move each element by an ulp (of the dtype `within`, if that is a narrower one), in place, but those that are
-    special by intention: zeros, infinities, NaN, and small integers unless `whole`. A bug at a special value must not
-    pass for noise."""
+def jitter(
+    tensor: torch.Tensor, nudge: Nudge, whole: bool = False, within: torch.dtype | None = None, least: float = 0.0
+) -> None:
+    """Move each element of at least that magnitude by an ulp (of the dtype `within`, if that is a narrower one), in
+    place, but those that are special by intention: zeros, infinities, NaN, and small integers unless `whole`. A bug at
+    a special value must not pass for noise."""
     if tensor._is_zerotensor():  # autograd's zeros have no memory to write to
         return
     if tensor.is_complex():
@@ -203,7 +208,7 @@ def jitter(tensor: torch.Tensor, nudge: Nudge, whole: bool = False, within: torc
         moved = torch.nextafter(narrow, far) if narrow.dtype != torch.float16 else _half_after(narrow, up)
         moved = moved.to(plain.dtype)
         meant = plain == 0 if whole else (plain == plain.round()) & (plain.abs() <= _EXACT)
-        special = ~torch.isfinite(plain) | meant
+        special = ~torch.isfinite(plain) | meant | (plain.abs() < least)
         plain.copy_(torch.where(special, plain, moved))
 
 

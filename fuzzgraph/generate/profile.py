@@ -53,8 +53,8 @@ class Profile:
     # compiler lowers by much code for few operators is worth more than one of many alike.
     families: tuple[tuple[str, float], ...] = (
         ("unary", 0.5), ("binary", 0.6), ("ternary", 0.8), ("cast", 0.8), ("activation", 1.8), ("reduction", 1.8),
-        ("normalization", 3.0), ("joining", 2.5), ("window", 1.6), ("matmul", 1.5), ("statistics", 1.5), ("native", 1.5),
-        ("loss", 1.3), ("indexing", 1.3), ("masked", 1.3), ("nested", 1.3),
+        ("normalization", 3.0), ("joining", 2.5), ("window", 1.6), ("matmul", 1.5), ("statistics", 1.5),
+        ("native", 1.5), ("loss", 1.3), ("indexing", 1.3), ("masked", 1.3), ("nested", 1.3),
     )  # fmt: skip
     # A rule's weight is multiplied for each of these tags that it has.
     tags: Mapping[str, float] | None = None

@@ -87,10 +87,15 @@ def differs(reference: torch.Tensor, other: torch.Tensor, scale: float = 1.0) ->
 
 
 def explains(reference: torch.Tensor, other: torch.Tensor, subject: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
-    """Mask of elements where another run of the reference moves enough to explain the subject's difference."""
+    """Mask of elements where another run of the reference moves enough to explain the subject's difference.
+
+    No finite movement is as large as an infinite difference: a reference that lost its digits explains that.
+    """
     moved = (wide(other) - wide(reference)).abs() * EXPLAINS
     # Written so that NaN and infinite movements explain.
-    return differs(reference, other, scale) & ~(moved < (wide(subject) - wide(reference)).abs())
+    enough = ~(moved < (wide(subject) - wide(reference)).abs())
+    lost = ~torch.isfinite(subject) & differs(reference, other, FAR)
+    return differs(reference, other, scale) & (enough | lost)
 
 
 def real(value: torch.Tensor) -> torch.Tensor:

@@ -123,6 +123,14 @@ def test_an_ulp_moves_ordinary_values_only():
         assert torch.allclose(moved.double(), before.double(), rtol=3 * torch.finfo(dtype).eps, atol=0)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_of_half_precision_only_what_sums_to_infinity_moves(dtype):
+    """A bfloat16 has float32's range: the mean of its edge values once was a finding, infinite in one order only."""
+    make = f"return {{'x': torch.tensor([0.3, -1.7, torch.finfo(torch.{dtype}).max], dtype=torch.{dtype})}}"
+    x = run_once(load(make, "return x.clone()"), identity, perturbing_variant("up")).inputs["x"]
+    assert (x == torch.tensor([0.3, -1.7, math.inf if dtype == "bfloat16" else 65504.0], dtype=x.dtype)).all()
+
+
 def test_integers_and_overlapping_memory_stay():
     for tensor in (torch.arange(4), torch.tensor(0.3).expand(3), torch.ones(0)):
         before = tensor.clone()
