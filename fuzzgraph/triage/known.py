@@ -20,7 +20,7 @@ FILE = "known-issues.toml"
 # Operators a program may have beside those that a predicate names: a larger one may well show another bug.
 BESIDE = 2
 _PATTERNS = ("signature", "message")
-_TEXTS = {"link", "title", *_PATTERNS, "oracle", "kind", "program", "script"}
+_TEXTS = {"link", "title", *_PATTERNS, "oracle", "kind", "variant", "program", "script"}
 _LISTS = {"operators", "dtypes"}
 
 
@@ -28,7 +28,7 @@ _LISTS = {"operators", "dtypes"}
 class Issue:
     """One entry. It matches by `signature` (a regular expression, searched in a finding's keys), by `message` (one that
     is searched in what the failure says) and by predicate: all of `operators` (at most BESIDE others), one of `dtypes`,
-    `oracle`, `kind`; whatever is left out matches all.
+    `oracle`, `kind`, `variant` (of the guard oracle, by name); whatever is left out matches all.
     `program` (.fg text) or `script` (Python that exits 1 while the bug exists) let `fuzzgraph verify` say whether it is
     fixed."""
 
@@ -39,6 +39,7 @@ class Issue:
     message: str = ""
     oracle: str = ""
     kind: str = ""
+    variant: str = ""
     operators: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
     program: str = ""
@@ -47,7 +48,7 @@ class Issue:
     def matches(self, failure: Failure, program: Program, keys: Iterable[str] = ()) -> bool:
         if self.oracle not in ("", failure.oracle) or self.kind not in ("", failure.kind):
             return False
-        if not re.search(self.message, failure.message):
+        if self.variant not in ("", failure.variant) or not re.search(self.message, failure.message):
             return False
         if self.signature:
             texts = [signature(failure, program).text, core(failure), *keys]

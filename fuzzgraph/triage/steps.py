@@ -197,6 +197,8 @@ def conclude(finding: Finding, known: KnownIssues) -> None:
     triage["severity"] = rank.SEVERITIES[rank.severity(failure, program)]
     triage["rank"] = rank.rank(failure, program, triage["deflake"]["verdict"])
     issue = known.find(failure, program, [triage["signature"]])
+    # As it was found, it may have been another program's failure beside that of the original.
+    issue = issue or known.find(finding.failures[0], finding.program(original=True))
     triage["known"] = None if issue is None else issue.link
 
 

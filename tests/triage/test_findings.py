@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from fuzzgraph.triage.folder import Discovery, files
 from fuzzgraph.triage.record import Finding
 from fuzzgraph.triage.report import report
 from fuzzgraph.triage.signature import operator_set, signature
-from fuzzgraph.triage.steps import Plan
+from fuzzgraph.triage.steps import Plan, conclude
 
 TEXT = """fuzzgraph 1
 input x: {dtype}[4] values {values}
@@ -199,6 +199,17 @@ def test_known_issues_match_by_predicate_signature_or_message(tmp_path: Path) ->
     assert found.find(CPP, program("neg")).name == "3"  # type: ignore[union-attr]
     big = TEXT.replace("return a", "b: f32[4] = neg(a)\n  c: f32[4] = sin(b)\n  d: f32[4] = cos(c)\n  return d")
     assert found.find(VALUE, parse(big.format(op="abs", dtype="f32", values="normal", option=""))) is None
+
+
+def test_known_issues_match_by_variant(tmp_path: Path) -> None:
+    """Also after triage, which makes the variant's program, and the failure of that, what the finding is about."""
+    found = entries(tmp_path, '[issue.1]\nlink = "one"\noracle = "guard"\nvariant = "shared storage"\n')
+    alone, both = (replace(VALUE, oracle="guard", variant=f"shared storage{end}") for end in (" alone", ""))
+    assert found.find(alone, program()) is None and found.find(both, program()).name == "1"  # type: ignore[union-attr]
+    finding = made(tmp_path, both, program(), ladder=ladder("aot"))
+    finding.triage["failure"] = asdict(VALUE)
+    conclude(finding, found)
+    assert finding.triage["known"] == "one"
 
 
 @pytest.mark.parametrize(
