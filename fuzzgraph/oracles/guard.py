@@ -47,7 +47,7 @@ def plan_variants(
 
 
 def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> list[Failure]:
-    """The first failure of each kind of each variant that the program itself does not show."""
+    """What each variant shows and the program itself does not: stale code once."""
     found: list[Failure] = []
     ordinary: set[tuple[str, str]] | None = None
     for variant in plan.get("variants", ()):
@@ -64,20 +64,19 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
 
 
 def _attributed(seen: list[Failure], variant: dict[str, Any], tools: Tools) -> list[Failure]:
-    """Failures as this oracle's, but for those that the changed call shows when it is compiled by itself."""
+    """One failure as this oracle's, of values if there is one, and those that the changed call shows when it is
+    compiled by itself."""
     trial = tools.other(variant["alone"]["source"])
     alone: dict[tuple[str, str], Failure] = {}
     if runs(variant["key"] + ALONE, trial, tools):
         found = failures_of(variant["alone"]["plans"], trial.reference, trial.subject, trial.tools)
         alone = {_kind(f): f for f in found}
-    made = []
-    for failure in seen:
-        same = alone.get(_kind(failure))
-        if same is not None:
-            made.append(replace(same, variant=variant["key"] + ALONE, detail=_said(variant["key"] + ALONE, same)))
-        else:
-            detail = _said(variant["key"], failure)
-            made.append(replace(failure, oracle="guard", variant=variant["key"], detail=detail))
+    both = [alone[_kind(f)] for f in seen if _kind(f) in alone]
+    made = [replace(f, variant=variant["key"] + ALONE, detail=_said(variant["key"] + ALONE, f)) for f in both]
+    stale = sorted((f for f in seen if _kind(f) not in alone), key=lambda f: f.oracle != "value")
+    for failure in stale[:1]:
+        detail = _said(variant["key"], failure)
+        made.append(replace(failure, oracle="guard", variant=variant["key"], detail=detail))
     return made
 
 

@@ -26,6 +26,17 @@ def test_what_only_the_shared_object_shows():
     assert judged(RAISES) == ([("guard", "exception", "dtype")], [])
 
 
+def test_stale_code_is_one_failure_however_it_shows():
+    """One missing guard was three findings: of an output, of a state and of an input."""
+    reference, both = run(X, inputs={"x": X}), run(X + 1, inputs={"x": X + 1})
+    plans = {"aliasing": {}, "metadata": {}, "value": {}}
+    plan = {"plans": {}, "variants": [{**PLAN["variants"][0], "plans": plans}]}
+    tools = FakeTools(
+        GOOD, others={"b": Trial(reference, both, FakeTools(reference)), "a": Trial(GOOD, GOOD, FakeTools(GOOD))}
+    )
+    assert [(f.oracle, f.kind) for f in guard.judge(plan, GOOD, GOOD, tools)] == [("guard", "value")]
+
+
 def test_what_is_wrong_alone_too_is_no_guards_fault():
     assert judged(WRONG, alone=WRONG)[0] == [("value", "value", "dtype alone")]
     assert judged(RAISES, alone=RAISES)[0] == [("crash", "exception", "dtype alone")]
