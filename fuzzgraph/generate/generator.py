@@ -107,7 +107,7 @@ class Generator:
         """Put Python around the operators, if one of a few changes that are tried finds a place."""
         for _ in range(SURROUND_TRIES):
             try:
-                surround(self.book, Numbers(self.book, self.adapters, b, f), b, f, rng)
+                surround(Numbers(self.book, self.adapters, b, f), rng)
             except Rejected:
                 continue
             return

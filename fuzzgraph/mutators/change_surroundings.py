@@ -24,5 +24,5 @@ class ChangeSurroundings:
         if not found:
             raise Rejected("no function that only the script calls")
         f = rng.choice(found)
-        surround(edit.tools.book, Numbers(edit.tools.book, edit.adapters, edit.b, f), edit.b, f, rng)
+        surround(Numbers(edit.tools.book, edit.adapters, edit.b, f), rng)
         return True

@@ -53,7 +53,7 @@ def changed(name: str, text: str = TEXT, seeds: int = 30) -> list[Program]:
         b = Builder(INFER, BOOK.check, base=program(text, BOOK))
         f = b.functions["f"]
         try:
-            getattr(surroundings, name)(BOOK, Numbers(BOOK, Adapters(BOOK), b, f), b, f, Random(seed))
+            getattr(surroundings, name)(Numbers(BOOK, Adapters(BOOK), b, f), Random(seed))
         except Rejected:
             continue
         b.stale = True
