@@ -27,9 +27,11 @@ PARTS = (*VALUES, "structure", "memory")
 
 _TREE = ("keystr", "tree_leaves", "tree_leaves_with_path", "tree_structure")
 
-# Compiled code draws eager's random numbers, and no result of an earlier run is taken from a cache.
+# Compiled code draws eager's random numbers, no result of an earlier run is taken from a cache, and no pool of
+# compilers is started for a kernel or two.
 _SETTINGS = {
     "inductor.fallback_random": True, "inductor.fx_graph_cache": False, "functorch.enable_autograd_cache": False,
+    "inductor.compile_threads": 1,
 }  # fmt: skip
 
 _COMPARE = '''\
@@ -44,20 +46,22 @@ IGNORE    found = {k: difference(eager.get(k), compiled.get(k)LEAF) for k in {**
 
 _MAIN = '''\
 if __name__ == "__main__":
-    if sys.argv[1:] == ["eager"]:
+    if sys.argv[1:]:
+        signal.alarm(LIMIT)  # ends a hang: exit status -14
         EAGER
-    elif sys.argv[1:] == ["STEP"]:
-        DO
-    else:  # in children, which may crash or hang
-        for step, failed in ("eager", 125), ("STEP", 1):
-            try:
-                status = subprocess.run([sys.executable, __file__, step], timeout=LIMIT).returncode
-            except subprocess.TimeoutExpired:
-                status = "more than LIMIT s"HANG
-            if status:
-                print(f"{step}: exit status {status}")
-                sys.exit(failed)
-        print("eager and STEP agree")'''
+        sys.exit(sys.argv[1:] == ["STEP"] and DO)
+    status = subprocess.run([sys.executable, __file__, "STEP"]).returncode  # a child, which may die
+    print(f"STEP: exit status {status}" if status else "eager and STEP agree")HANG
+    if status not in (0, 1):
+        status = 125 if subprocess.run([sys.executable, __file__, "eager"]).returncode else 1
+    sys.exit(status)'''
+
+_EAGER = '''\
+try:
+            CALL
+        except BaseException as error:
+            print(f"eager: {error!r}")
+            sys.exit(125)'''
 
 # Their dtypes, shapes and strides are compared all the same.
 _IGNORE = """\
@@ -142,23 +146,23 @@ def standalone(
     ("states", "log"), ("gradients",). `backend` is torch.compile's, "" its default. `title` and `details` become the
     docstring. Raises ProgramError as `render` does.
     """
-    reserved = quote.names(check) | {"compare", "execute", "same", *NAMES, *_TREE}
+    reserved = quote.names(check) | {"compare", "execute", "same", "status", *NAMES, *_TREE}
     parts = module_parts(program, book, load_forms() if forms is None else forms, reserved, options_in_run=True)
     missed_error = missed_error or program.options.expects_error
     short = crash or missed_error  # nothing is compared
     narrow = any(_narrow(s.type.dtype) for s in (*program.inputs, *program.constants))
     wide = narrow and checks.values and not (short or fake or random)
     arguments = _arguments(program, backend)
-    main = {"EAGER": "execute(lambda f: f)", "STEP": "compiled", "DO": "sys.exit(compare())", "LIMIT": str(limit)}
-    main["HANG"] = "" if hang else "\n                failed = 125"
+    eager = _EAGER.replace("CALL", "run(lambda f: f, make_inputs())" if fake else "execute(lambda f: f)")
+    main = {"EAGER": eager, "STEP": "fake" if fake else "compiled", "DO": "compare()", "LIMIT": str(limit)}
+    main["HANG"] = "" if hang else "\n    if status == -signal.SIGALRM:\n        sys.exit(125)"
     if fake:
         parts += [fake_compare(program)]
-        main.update(EAGER="run(lambda f: f, make_inputs())", STEP="fake")
     elif short:
         parts += [_execute(program, wide, None)]
         parts += [quote.source("raises_alike", check), MISSED.replace("ARGS", arguments)] if missed_error else []
-        main["DO"] = "sys.exit(missed())" if missed_error else f"execute(lambda f: torch.compile({arguments}))"
-        main["EAGER"] = "sys.exit(raised(lambda f: f) is None)" if missed_error else main["EAGER"]
+        main["DO"] = "missed()" if missed_error else f"execute(lambda f: torch.compile({arguments}))"
+        main["EAGER"] = "if raised(lambda f: f) is None:\n            sys.exit(125)" if missed_error else eager
     elif random:
         parts += _random_parts(program, checks, random, arguments)
     else:
@@ -224,7 +228,7 @@ def _docstring(title: str, details: str) -> str:
 def _header(
     program: Program, wide: bool, tree: Sequence[str], fake: bool, settings: Mapping[str, Any], modules: Sequence[str]
 ) -> str:
-    lines = ["import subprocess", "import sys", "", *(f"import {name}" for name in modules)]
+    lines = ["import signal", "import subprocess", "import sys", "", *(f"import {name}" for name in modules)]
     lines += ["from torch._dynamo.utils import same"] if wide else []
     lines += ["from torch._subclasses.fake_tensor import FakeTensorMode"] if fake else []
     lines += [f"from torch.utils._pytree import {', '.join(tree)}"] if tree else []

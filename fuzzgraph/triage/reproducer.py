@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 # Exit statuses of a reproducer.
 FIXED, BUG, UNDECIDED = 0, 1, 125
 WORDS = {FIXED: "fixed", BUG: "still there", UNDECIDED: "undecided"}
-# Seconds for one: three starts of torch and a first compile, which builds torch's headers on an empty cache. A script
-# limits each of its two children to 300 s by itself.
+# Seconds for one: starts of torch and a first compile, which builds torch's headers on an empty cache. A script limits
+# each of its children, of which there are two at most, to 300 s by itself.
 LIMIT = 660.0
 # What of its output is kept.
 OUTPUT = 20_000
