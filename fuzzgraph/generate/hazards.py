@@ -1,6 +1,7 @@
-"""What eager refuses though each call by itself is fine.
+"""What eager refuses, or torch documents to compile otherwise, though each call by itself is fine.
 
-Writes under autograd: to leaves, to saved values, to items of a split, twice over. Two half dtypes under autocast."""
+Writes under autograd: to leaves, to saved values, to items of a split, twice over. Two half dtypes under autocast.
+Gradients of calls under it."""
 
 from __future__ import annotations
 
@@ -25,8 +26,9 @@ HALVES = frozenset({"f16", "bf16"})
 
 
 def hazard(book: RuleBook, adapters: Adapters, b: Builder) -> str | None:
-    """Why the program may fail in eager although its calls are valid; None where it surely does not."""
-    reason = mixed_halves(b) or impure(book, b) or foreign(book, b) or misheld(book, b)
+    """Why the program may fail in eager, or differ from it by design, although its calls are valid; None where it
+    surely does not."""
+    reason = mixed_halves(b) or other_autocast(b) or impure(book, b) or foreign(book, b) or misheld(book, b)
     return reason or _unsafe_write(book, adapters, b)
 
 
@@ -90,6 +92,13 @@ def mixed_halves(b: Builder) -> str | None:
     kinds = [type_of(n) for f in b.functions.values() for n in f.nodes]
     found = {k.dtype for k in kinds if isinstance(k, TensorType)}
     return f"autocast to {min(halves)} meets the other half dtype" if halves | found >= HALVES else None
+
+
+def other_autocast(b: Builder) -> str | None:
+    """Compiled code computes gradients under the autocast that the call had (functorch.backward_pass_autocast), eager
+    under that which backward is called in: behind the call's contexts."""
+    within = any(context.name == "autocast" for call in b.calls for context in call.contexts)
+    return "backward of a call under autocast runs outside of it" if b.options.grad and within else None
 
 
 def _is_dtype(value: Any) -> bool:
