@@ -85,8 +85,8 @@ class Profile:
     # How often a value has a size that depends on data.
     unsized: float = 0.02
     # How often a run of nodes is written with a Python form, and then a further one.
-    form: float = 0.4
-    more_forms: float = 0.4
+    form: float = 0.5
+    more_forms: float = 0.45
     # How often Python is put around the operators: state, helper functions, closures, modules, arguments.
     surroundings: float = 0.2
     # How often run options are drawn; else they are the defaults (with or without backward).

@@ -8,7 +8,7 @@ from fuzzgraph.render.forms import Block, Choice, Facts, form, indented
 @form
 class AutogradFunction(Choice):
     name = "autograd_function"
-    weight = 12.0
+    weight = 16.0
     # How the gradients `found` come from the saved `args` and the `grads` of the results.
     CHOICES = {
         "grad": (

@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Choice, Facts, form
 @form
 class Checkpoint(Choice):
     name = "checkpoint"
+    weight = 1.5
     CHOICES = {"plain": "", "no rng": ", preserve_rng_state=False", "no check": ', determinism_check="none"'}
 
     def fits(self, facts: Facts) -> bool:

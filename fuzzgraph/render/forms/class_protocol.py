@@ -8,7 +8,7 @@ from fuzzgraph.render.forms import Block, Choice, form, indented
 @form
 class ClassProtocol(Choice):
     name = "class_protocol"
-    weight = 3.0
+    weight = 2.0
     # The body of a class {k} at module level, and the expression that calls the function {f}.
     CHOICES = {
         "static": (("@staticmethod", "def run(f):", "    return f()"), "{k}.run({f})"),

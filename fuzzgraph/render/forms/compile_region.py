@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Facts, Plain, form, indented
 @form
 class CompileRegion(Plain):
     name = "compile_region"
+    weight = 1.5
 
     def fits(self, facts: Facts) -> bool:
         return facts.functional and facts.separate

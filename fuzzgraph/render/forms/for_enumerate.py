@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form, indented
 @form
 class ForEnumerate(Plain):
     name = "for_enumerate"
+    weight = 1.5
     conditional = True
 
     def write(self, block: Block) -> list[str]:

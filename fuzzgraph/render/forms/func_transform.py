@@ -8,7 +8,7 @@ from fuzzgraph.render.forms import Block, Choice, Facts, form, indented
 @form
 class FuncTransform(Choice):
     name = "func_transform"
-    weight = 4.0
+    weight = 6.0
     # {f} is the region as a function of {x}, {r} its results, {s} a function of {x} that gives a loss and the results.
     CHOICES = {
         "vjp": "{r}, {rest} = torch.func.vjp({f}, {x})",

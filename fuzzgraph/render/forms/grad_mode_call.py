@@ -8,6 +8,7 @@ from fuzzgraph.render.forms import Block, Plain, form
 @form
 class GradModeCall(Plain):
     name = "grad_mode_call"
+    weight = 1.5
 
     def write(self, block: Block) -> list[str]:
         before = block.fresh("before")

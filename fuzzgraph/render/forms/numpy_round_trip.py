@@ -12,6 +12,7 @@ KNOWN = frozenset({"bool", "u8", "i8", "i16", "i32", "i64", "f16", "f32", "f64",
 @form
 class NumpyRoundTrip(Choice):
     name = "numpy_round_trip"
+    weight = 1.5
     concrete = True
     CHOICES = {
         "from_numpy": "torch.from_numpy({a})",

@@ -13,7 +13,7 @@ class Scan:
     """The argument says whether it goes backwards."""
 
     name = "scan"
-    weight = 1.0
+    weight = 1.6
 
     def problem(self, args: tuple[Any, ...]) -> str | None:
         return None if len(args) == 1 and isinstance(args[0], bool) else "takes True or False"

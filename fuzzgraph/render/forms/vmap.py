@@ -9,7 +9,7 @@ from fuzzgraph.render.forms import Block, Choice, Facts, form
 @form
 class Vmap(Choice):
     name = "vmap"
-    weight = 1.4
+    weight = 2.2
     CHOICES = {
         "unit": "{x}.unsqueeze(0)", "expanded": "{x}.expand(2, *{x}.shape)", "stacked": "torch.stack([{x}, {x}])",
     }  # fmt: skip
