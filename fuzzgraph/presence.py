@@ -11,7 +11,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -79,9 +79,14 @@ def _those_in(folder: Path, kind: str) -> list[Path]:
     return sorted(path for path in found if not path.name.startswith("_"))
 
 
-def modules(package: str, kind: str) -> dict[str, Path]:
-    """The files of a kind that lie in a package and in plug-ins, by the file's stem. Raises FuzzgraphError for a second
-    file of one name."""
+def modules(package: str, kind: str) -> Mapping[str, Path]:
+    """The files of a kind that lie in a package and in plug-ins, by the file's stem; looked for once. Raises
+    FuzzgraphError for a second file of one name."""
+    return _modules(package, kind, plugins())
+
+
+@cache
+def _modules(package: str, kind: str, _plugins: tuple[Path, ...]) -> Mapping[str, Path]:
     found: dict[str, Path] = {}
     for path in files(_home(package), kind):
         if path.stem in found:

@@ -42,7 +42,8 @@ def expensive() -> frozenset[str]:
 
 
 def cheap() -> tuple[str, ...]:
-    return tuple(name for name in names() if name not in expensive())
+    costly = expensive()
+    return tuple(name for name in names() if name not in costly)
 
 
 def plan_all(
