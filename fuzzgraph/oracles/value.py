@@ -25,11 +25,17 @@ def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
     exact, and whether signs of zero are anybody's promise."""
     found = taint(program, book)
     rules = book.rules if book is not None else {}
-    chosen = any("either_zero" in rules[op].tags for op in map(op_of, program.nodes()) if op in rules)
+    chosen = any(_either_zero(rules[op].tags) for op in map(op_of, program.nodes()) if op in rules)
     return {
         "outputs": found.outputs, "exact": found.exact, "states": found.states, "sources": found.sources,
         "zero_signs": not chosen,
     }  # fmt: skip
+
+
+def _either_zero(tags: frozenset[str]) -> bool:
+    """Whether an operator with these tags may give 0.0 for -0.0: where it chooses among both, and where it sums, by what
+    the sum begins with."""
+    return "either_zero" in tags or ("reduction" in tags and "exact" not in tags)
 
 
 def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> list[Failure]:

@@ -150,11 +150,11 @@ def test_sign_of_zero_is_reported_apart():
     assert kinds(a, torch.tensor([0.0, 2.0]), float64=run(a.double())) == ["value"]
 
 
-def test_which_of_two_zeros_a_maximum_is_is_nobodys_promise():
+def test_which_of_two_zeros_a_maximum_or_a_sum_is_is_nobodys_promise():
     text = "fuzzgraph 1\ninput x: f32[3] values edge\ninput y: f32[3] values edge seed 1\n\ndef f(x, y) {\n"
-    made = [value.plan(parse(text + f"  a: f32[3] = {op}(x, y)\n  return a\n}}\ncall f(x, y)\n"), load_rules())
-            for op in ("maximum", "mul")]
-    assert [plan["zero_signs"] for plan in made] == [False, True]
+    calls = ("a: f32[3] = maximum(x, y)", "a: f32[3] = mul(x, y)", "a: f32[] = dot(x, y)", "a: f32[] = sum(x)")
+    made = [value.plan(parse(text + f"  {call}\n  return a\n}}\ncall f(x, y)\n"), load_rules()) for call in calls]
+    assert [plan["zero_signs"] for plan in made] == [False, True, False, False]
 
 
 def test_complex_numbers():
