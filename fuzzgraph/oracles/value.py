@@ -33,8 +33,8 @@ def plan(program: Program, book: RuleBook | None) -> dict[str, Any] | None:
 
 
 def _either_zero(tags: frozenset[str]) -> bool:
-    """Whether an operator with these tags may give 0.0 for -0.0: where it chooses among both, and where it sums, by what
-    the sum begins with."""
+    """Whether an operator with these tags may give 0.0 for -0.0: where it chooses among both, and where it sums, by
+    what the sum begins with."""
     return "either_zero" in tags or ("reduction" in tags and "exact" not in tags)
 
 
