@@ -129,9 +129,8 @@ def same_as(reference: torch.Tensor, subject: torch.Tensor, better: torch.Tensor
 
 
 def zero_signs(reference: torch.Tensor, subject: torch.Tensor) -> torch.Tensor:
-    """Mask of elements that are zero in both, with different signs."""
-    a, b = real(reference), real(subject)
-    return (a == 0) & (b == 0) & (torch.signbit(a) != torch.signbit(b))
+    """Mask of elements that are zero in both, with different signs; of real numbers."""
+    return (reference == 0) & (subject == 0) & (torch.signbit(reference) != torch.signbit(subject))
 
 
 def example(reference: torch.Tensor, subject: torch.Tensor, mask: torch.Tensor) -> str:

@@ -162,6 +162,8 @@ def test_complex_numbers():
     assert kinds(a, a.clone()) == []
     assert kinds(a.conj(), a.conj().resolve_conj()) == []
     assert kinds(a, torch.tensor([1 - 2j, complex(math.nan, 0)])) == ["value"]
+    zero = torch.tensor([complex(0.0, 1.0)])
+    assert kinds(zero, torch.tensor([complex(-0.0, 1.0)]), float64=run(zero.to(torch.complex128))) == []
 
 
 def test_python_numbers():
