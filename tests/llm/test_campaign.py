@@ -77,6 +77,7 @@ def test_campaign_outlives_its_server(tmp_path: Path, checkout: Path) -> None:
             "FUZZGRAPH_LLM_TIMEOUT": "5",
         }
         command = [sys.executable, "-m", "fuzzgraph", "fuzz", "-o", str(out), "--no-seeds", "--seed", "1"]
+        command += ["--generate-share", "0.1"]  # the model is asked for variants
         with log.open("wb") as f:
             process = subprocess.Popen(
                 command, cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT
