@@ -130,12 +130,17 @@ def _home(package: str) -> Path:
 
 
 def marked(package: str, kind: str, helpers: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """An object of the class that each file of a kind marks, by the class's `name`, in the order of `files`.
+    """An object of the class that each file of a kind marks, by the class's `name`, in the order of `files`; made once.
 
     A class is marked by an attribute `_is_KIND`. `helpers` are stems of files that mark none. Raises FuzzgraphError
     with the path of a file that does not import, that marks another number of classes, or whose class has a name that
     is taken.
     """
+    return _marked(package, kind, helpers, plugins())
+
+
+@cache
+def _marked(package: str, kind: str, helpers: frozenset[str], _plugins: tuple[Path, ...]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path in files(_home(package), kind):
         if path.parent == _home(package) and path.stem in helpers:

@@ -133,10 +133,9 @@ def check_oracles(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _check_path(name: str, path: str) -> None:
     where = f"--{name} {path}"
-    kinds = {"preload": os.path.isfile, "known": os.path.isfile}
     if not os.path.exists(path):
         raise UsageError("no such file or directory", where=where)
-    if not kinds.get(name, os.path.exists)(path):
+    if name in ("preload", "known") and not os.path.isfile(path):
         raise UsageError("this is no file", where=where)
     try:
         path.encode()

@@ -19,8 +19,8 @@ from .places import call_plainly, first_call_of, parameter
 def pass_number(numbers: Numbers, rng: Random) -> None:
     """A literal becomes an argument; where any number may stand, further calls pass others."""
     b, f = numbers.b, numbers.f
-    first = first_call_of(b, f)
-    _, value, others = numbers.outside(rng, lambda value: parameter(b, f, value))
+    first = first_call_of(numbers)
+    _, value, others = numbers.outside(rng, lambda value: parameter(numbers, value))
     b.calls = [replace(c, args=(*c.args, value)) if c.function == f.name else c for c in b.calls]
     for other in rng.sample(others, min(len(others), rng.choice((1, 2)))):
         b.add_call(replace(first, args=(*first.args, other), result=None))
@@ -30,7 +30,7 @@ def read_number(numbers: Numbers, rng: Random) -> None:
     """A literal is read from Python state; where any number may stand, the function, or a plain call behind it, puts
     another there, which a second call meets."""
     b, f = numbers.b, numbers.f
-    first, states = first_call_of(b, f), b.states
+    first, states = first_call_of(numbers), b.states
     kind, make, write, read = rng.choice(_NUMBER_PLACES)
     name = b.fresh_name("s")
 
@@ -66,8 +66,8 @@ _NUMBER_PLACES: tuple[tuple[str, Callable[[Any], Any], tuple[Any, ...], tuple[An
 
 def pass_twice(numbers: Numbers, rng: Random) -> None:
     """One input is passed for two parameters, in all calls; or, where the two are alike, in a further call only."""
-    b, f = numbers.b, numbers.f
-    first = first_call_of(b, f)
+    b = numbers.b
+    first = first_call_of(numbers)
     names = [a for a in first.args if isinstance(a, Ref) and _stands_alone(b, a.name)]
     pairs = [(x, y) for x in names for y in names if x != y and _shape(b, x) == _shape(b, y)]
     if not pairs:

@@ -57,12 +57,8 @@ def call_helper(numbers: Numbers, rng: Random) -> None:
 
 # Of the helpers without captures, those that are no mere function.
 HELD = 0.6
-
-
 # What the gradients of a helper are not computed with: the last bit decides, or they are no function of their operands.
 UNSTEADY = IMPURE | {"unstable", "discontinuous", "index_valued", "number", "loop", "view"}
-
-
 GRADIENT_TRIES = 12
 
 

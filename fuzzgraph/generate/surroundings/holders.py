@@ -11,7 +11,7 @@ from typing import Any
 import torch.fx as fx
 from torch.fx.node import map_arg
 
-from ...ir.builder import Builder, FunctionBuilder, Rejected
+from ...ir.builder import FunctionBuilder, Rejected
 from ...ir.program import Closure, Function, Ref, State
 from ...ir.types import TensorType
 from ...resources import data_dir
@@ -27,12 +27,11 @@ INSTANCES: tuple[tuple[str, tuple[Any, ...]], ...] = (
 
 def hold_constants(numbers: Numbers, rng: Random) -> None:
     """The function becomes a module or a closure, with the constants that it reads; calls of it are calls of that."""
+    _hold(numbers, *rng.choice(INSTANCES))
+
+
+def _hold(numbers: Numbers, kind: str, args: tuple[Any, ...]) -> None:
     b, f = numbers.b, numbers.f
-    kind, args = rng.choice(INSTANCES)
-    _hold(b, f, kind, args)
-
-
-def _hold(b: Builder, f: FunctionBuilder, kind: str, args: tuple[Any, ...]) -> None:
     shared = {s.view_of for s in b.constants} | {s.name for s in b.constants if s.view_of}
     layers = {s.name for s in b.states if s.kind == "layer"}
     made = captured(f.finish(), ({s.name for s in b.constants} | layers) - shared)
@@ -54,7 +53,7 @@ def apply_layer(numbers: Numbers, rng: Random) -> None:
     values = [n for n in free_values(f) if alone(n).dtype == "f32" and alone(n).numel and alone(n).is_contiguous]
     if not values:
         raise Rejected("no value of f32 in row-major order")
-    node, at = rng.choice(values), b.calls.index(first_call_of(b, f))
+    node, at = rng.choice(values), b.calls.index(first_call_of(numbers))
     state = b.add_state(State(b.fresh_name("l"), "layer", _draw_layer(node.meta["type"], rng)))
     try:
         last = f.op("call", (f.read(state.name), node), before=next_to(f, node))
@@ -65,7 +64,7 @@ def apply_layer(numbers: Numbers, rng: Random) -> None:
     if carries_grad(last) and not b.options.inference and rng.random() < 0.5:
         b.set_options(grad=True)
     if rng.random() < 0.8:
-        _hold(b, f, "module", rng.choice(((), (), ("eval",))))
+        _hold(numbers, "module", rng.choice(((), (), ("eval",))))
     if rng.random() < 0.5:
         if rng.random() < 0.4:
             change = b.function(b.fresh_name("h"))
@@ -94,8 +93,8 @@ def close_over_number(numbers: Numbers, rng: Random) -> None:
     """A literal becomes what a closure captured. Where any number may stand, a second closure of the same code has
     another one; or the function sets its own to another, which a second call meets."""
     b, f = numbers.b, numbers.f
-    first = first_call_of(b, f)
-    node, value, others = numbers.outside(rng, lambda value: parameter(b, f, value))
+    first = first_call_of(numbers)
+    node, value, others = numbers.outside(rng, lambda value: parameter(numbers, value))
     values = [value, *rng.sample(others, min(len(others), 1))]
     changes = len(values) > 1 and rng.random() < 0.5
     if changes:

@@ -7,12 +7,13 @@ import torch.fx as fx
 from ...ir.builder import Builder, FunctionBuilder, Rejected
 from ...ir.program import Call, root_of, type_of
 from ...ir.types import TensorType, Type, scalar
+from ..numbers import Numbers
 from ..regions import free_positions
 
 
-def first_call_of(b: Builder, f: FunctionBuilder) -> Call:
-    """The first call of a function."""
-    return next(c for c in b.calls if c.function == f.name)
+def first_call_of(numbers: Numbers) -> Call:
+    """The first call of the function."""
+    return next(c for c in numbers.b.calls if c.function == numbers.f.name)
 
 
 def free_values(f: FunctionBuilder) -> list[fx.Node]:
@@ -54,5 +55,6 @@ def call_plainly(b: Builder, f: FunctionBuilder) -> None:
     b.add_call(Call(f.name, plain=True))
 
 
-def parameter(b: Builder, f: FunctionBuilder, value: int | float) -> fx.Node:
-    return f.add_placeholder(b.fresh_name("n"), scalar(value))
+def parameter(numbers: Numbers, value: int | float) -> fx.Node:
+    """A new parameter of the function, for a number."""
+    return numbers.f.add_placeholder(numbers.b.fresh_name("n"), scalar(value))

@@ -7,11 +7,9 @@ program by hand may put any form around anything, and eager says what it is wort
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import Any, Protocol
 
@@ -20,7 +18,7 @@ import torch
 from ...errors import ProgramError
 from ...ir.program import Program
 from ...ir.types import TensorType, Type
-from ...presence import marked, plugins
+from ...presence import marked
 
 
 @dataclass(frozen=True)
@@ -279,9 +277,4 @@ def around(construct: Iterable[str], lines: Sequence[str], names: Mapping[str, s
 
 def load_forms() -> dict[str, Form]:
     """The shipped forms and those of plug-ins, by name. Raises FuzzgraphError naming a broken file."""
-    return _load(plugins())
-
-
-@functools.cache
-def _load(_plugins: tuple[Path, ...]) -> dict[str, Form]:
     return marked(__name__, "form")

@@ -7,15 +7,13 @@ for a helper function, which has no captures, has a method `offers(facts)`; who 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 from ...errors import ProgramError
 from ...ir.program import Closure, Function, Ref
-from ...presence import marked, plugins
+from ...presence import marked
 from ..forms import Facts
 
 # In offered arguments, in place of the name of a function that gives the gradients, which the generator writes.
@@ -88,11 +86,6 @@ def offers(kind: Instance, facts: Facts) -> list[tuple[Any, ...]]:
 
 def load_instances() -> dict[str, Instance]:
     """The shipped instances and those of plug-ins, by name. Raises FuzzgraphError naming a broken file."""
-    return _load(plugins())
-
-
-@functools.cache
-def _load(_plugins: tuple[Path, ...]) -> dict[str, Instance]:
     return marked(__name__, "instance")
 
 
