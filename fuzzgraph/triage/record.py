@@ -58,8 +58,11 @@ class Finding:
     @property
     def failure(self) -> Failure:
         """The one that the finding is about: of the minimized program once there is one."""
-        if "failure" in self.triage:
-            return failure_of(self.triage["failure"])
+        return failure_of(self.triage["failure"]) if "failure" in self.triage else self.seen
+
+    @property
+    def seen(self) -> Failure:
+        """The one that the finding is about, as the campaign saw it: of the program as it was found."""
         kind = self.data["kind"]
         named = [f for f in self.failures if kind in (f"{f.oracle} {f.kind}", f.kind)]
         return (named or self.failures)[0]

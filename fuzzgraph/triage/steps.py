@@ -91,7 +91,7 @@ class Triage:
     def start(self) -> Program:
         """The program as the campaign found it; where what failed was a variant of it, that variant."""
         program = self.finding.program(original=True)
-        variant = self.finding.failures[0].variant
+        variant = self.finding.seen.variant
         return self.workshop.variants.program_of(program, variant) if variant else program
 
     def _closest(self, keys: Sequence[str]) -> str:
@@ -198,7 +198,7 @@ def conclude(finding: Finding, known: KnownIssues) -> None:
     triage["rank"] = rank.rank(failure, program, triage["deflake"]["verdict"])
     issue = known.find(failure, program, [triage["signature"]])
     # As it was found, it may have been another program's failure beside that of the original.
-    issue = issue or known.find(finding.failures[0], finding.program(original=True))
+    issue = issue or known.find(finding.seen, finding.program(original=True))
     triage["known"] = None if issue is None else issue.link
 
 

@@ -212,6 +212,17 @@ def test_known_issues_match_by_variant(tmp_path: Path) -> None:
     assert finding.triage["known"] == "one"
 
 
+def test_a_known_failure_hides_no_other_of_the_same_run(tmp_path: Path) -> None:
+    """A run may fail in several ways, the first of which need not be what a finding is about."""
+    found = entries(tmp_path, '[issue.1]\nlink = "one"\noracle = "guard"\nvariant = "shared storage"\n')
+    other = replace(KEYERROR, variant="layout alone")
+    finding = made(tmp_path, other, program(), ladder=ladder("aot"))
+    finding.data["failures"].insert(0, asdict(replace(VALUE, oracle="guard", variant="shared storage")))
+    assert finding.seen == other
+    conclude(finding, found)
+    assert finding.triage["known"] is None
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
