@@ -251,9 +251,24 @@ def test_unknown_forms_and_arguments_are_refused() -> None:
         source_of(Region("no_grad", "a", "b", (1,)))
 
 
-def test_results_of_a_region_that_does_not_run_are_none() -> None:
-    """Left unbound they would raise while they are traced, which makes Dynamo run the program in eager."""
+def test_results_of_a_region_that_does_not_run_are_a_lone_zero() -> None:
+    """Left unbound they would raise while they are traced, and None might leave nothing to compile: Dynamo would run
+    the program in eager."""
     from fuzzgraph.render.forms.python_condition import TRUE
 
-    assert "    b = None\n    if " in source_of(Region("python_condition", "b", "b", (TRUE[0],)))
-    assert "b = None" not in source_of(Region("try_finally", "b", "b"))
+    assert "    b = torch.zeros(())\n    if " in source_of(Region("python_condition", "b", "b", (TRUE[0],)))
+    assert "b = torch.zeros(())" not in source_of(Region("try_finally", "b", "b"))
+
+
+@pytest.mark.compiles
+def test_a_condition_that_is_compiled_wrongly_shows() -> None:
+    """Even where the region is all there is."""
+    b = Builder(None, base=text.parse(GRAD.replace("(b, d)", "d")))
+    b.functions["f"].regions.append(Region("python_condition", "a", "d", ("callable(len)",)))
+    source = render(b.build(), BOOK).source.replace("if callable(len)", "if not torch.compiler.is_compiling()")
+    torch._dynamo.reset()
+    namespace: dict[str, Any] = {}
+    exec(source, namespace)
+    inputs = namespace["make_inputs"]()
+    assert namespace["run"](lambda f: f, inputs)[0].shape == (3, 4)
+    assert namespace["run"](lambda f: torch.compile(f, backend="eager"), inputs)[0].shape == ()

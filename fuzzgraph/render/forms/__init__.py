@@ -233,12 +233,13 @@ def fits(form: Form, facts: Facts) -> bool:
 def written(form: Form, block: Block) -> list[str]:
     """The lines of a form around a region.
 
-    Where its condition is compiled wrongly, results are None then, which shows. They are not left unbound: what raises
-    while it is traced, Dynamo runs in eager, and there the condition holds.
+    Where its condition is compiled wrongly, results are a lone zero then, which shows. They are not left unbound, nor
+    are they None: what raises while it is traced, or calls nothing of torch's, Dynamo runs in eager, and there the
+    condition holds.
     """
     lines = form.write(block)
     if block.results and getattr(form, "conditional", False):
-        return [f"{' = '.join(block.results)} = None", *lines]
+        return [f"{' = '.join(block.results)} = torch.zeros(())", *lines]
     return lines
 
 

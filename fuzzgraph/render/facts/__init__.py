@@ -1,0 +1,121 @@
+"""Facts about Python: functions without parameters that give True, whatever compiles them.
+
+Each file in this folder is plain Python. A fact is a function at its top level that takes nothing; what else stands
+there, classes above all, is there for the facts to use. `facts()` has them by name. A fact may not depend on how often
+it ran, since a program is called several times.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact and what it needs of its file: `parts` are imports and definitions in their order, itself the last, as
+    text without annotations; `names` are those that they define."""
+
+    name: str
+    parts: tuple[str, ...]
+    names: tuple[str, ...]
+
+    def written(self, fresh: Callable[[str], str]) -> tuple[list[str], str]:
+        """Lines for module level, in which each name is what `fresh(name)` makes of it, and the new name of the
+        fact's function."""
+        renamed = {name: fresh(name) for name in self.names}
+        lines: list[str] = []
+        for part in self.parts:
+            tree = _Renamed(renamed).visit(ast.parse(part))
+            lines += [*([""] if lines else []), *ast.unparse(tree).splitlines()]
+        return lines, renamed[self.name]
+
+
+@functools.cache
+def facts() -> Mapping[str, Fact]:
+    """All facts by name, in the order of files and lines. Raises ValueError where two have one name."""
+    found: dict[str, Fact] = {}
+    for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
+        for fact in _facts_of(ast.parse(path.read_text(encoding="utf-8"))):
+            if fact.name in found:
+                raise ValueError(f"{path}: there is another fact of the name {fact.name}")
+            found[fact.name] = fact
+    return found
+
+
+def _facts_of(module: ast.Module) -> Iterable[Fact]:
+    top = [_bare(part) for node in module.body[1:] for part in _single(node)]
+    where = {name: node for node in top for name in _defined(node)}
+    for node in top:
+        if isinstance(node, ast.FunctionDef) and not ast.unparse(node.args):
+            needed = _needed(node, where)
+            kept = [n for n in top if n in needed]
+            names = [name for n in kept if not isinstance(n, ast.Import | ast.ImportFrom) for name in _defined(n)]
+            yield Fact(node.name, tuple(ast.unparse(n) for n in kept), tuple(names))
+
+
+def _single(node: ast.stmt) -> Iterable[ast.stmt]:
+    """An import of several names as one of each, so that a fact takes those only that it uses."""
+    if isinstance(node, ast.Import):
+        return [ast.Import([alias]) for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [ast.ImportFrom(node.module, [alias], node.level) for alias in node.names]
+    return [node]
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [alias.asname or alias.name for alias in node.names]
+    return [node.name] if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
+
+
+def _needed(node: ast.stmt, where: Mapping[str, ast.stmt]) -> set[ast.stmt]:
+    """The definitions and imports that a definition uses, what those use, and itself."""
+    found, left = {node}, [node]
+    while left:
+        used = {n.id for n in ast.walk(left.pop()) if isinstance(n, ast.Name)}
+        more = {where[name] for name in used & where.keys()} - found
+        found |= more
+        left += more
+    return found
+
+
+def _bare(node: ast.stmt) -> ast.stmt:
+    """Without annotations, but for those of fields, which data classes read."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.FunctionDef):
+            inner.returns = None
+            inner.body = [_assigned(s) if isinstance(s, ast.AnnAssign) else s for s in inner.body]
+        elif isinstance(inner, ast.arg):
+            inner.annotation = None
+    return node
+
+
+def _assigned(node: ast.AnnAssign) -> ast.stmt:
+    if node.value is None:
+        return ast.Pass()
+    return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self.names.get(node.id, node.id)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._definition(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return self._definition(node)
+
+    def _definition(self, node: ast.FunctionDef | ast.ClassDef) -> ast.AST:
+        self.generic_visit(node)
+        if node.col_offset == 0:  # methods have names of their own
+            node.name = self.names.get(node.name, node.name)
+        return node
