@@ -161,7 +161,8 @@ class FunctionBuilder:
 
         def bare(node: fx.Node) -> Any:
             if isinstance(type_of(node), FunctionType):
-                return FunctionType(code_of(self.owner.functions, str(node.target)))
+                held = {c.name: c.function for c in self.owner.closures if not c.bindings}
+                return FunctionType(code_of(self.owner.functions, str(node.target), held))
             return bare_types_in(node)
 
         return self.owner.infer.infer(op, map_arg(args, bare), map_arg(kwargs, bare))

@@ -33,21 +33,23 @@ def called_by_operators(nodes: Iterable[fx.Node]) -> set[str]:
             for o in n.all_input_nodes if isinstance(type_of(o), FunctionType)}  # fmt: skip
 
 
-def code_of(functions: Mapping[str, FunctionBuilder], name: str) -> bytes:
-    """The function and all that it reads, in the form that `Runnable` takes.
+def code_of(functions: Mapping[str, FunctionBuilder], name: str, held: Mapping[str, str] | None = None) -> bytes:
+    """The function and all that it reads, in the form that `Runnable` takes. `held` are the functions of closures
+    without captures, by the closures' names: what holds a function changes no type.
 
     Raises Rejected where a function is not finished, reads a constant or Python state, holds verbatim source, or calls
     itself.
     """
     packed: dict[str, Any] = {}
-    _collect(functions, name, packed, ())
+    _collect(functions, name, packed, (), held or {})
     data: bytes = msgpack.packb([name, packed])
     return data
 
 
 def _collect(
-    functions: Mapping[str, FunctionBuilder], name: str, packed: dict[str, Any], within: tuple[str, ...]
-) -> None:
+    functions: Mapping[str, FunctionBuilder], name: str, packed: dict[str, Any], within: tuple[str, ...],
+    held: Mapping[str, str],
+) -> None:  # fmt: skip
     f = functions.get(name)
     if f is None or not f.has_result:
         raise Rejected(f"{name} is used as an operand before it is written")
@@ -55,17 +57,19 @@ def _collect(
         raise Rejected(f"{name} calls itself")
     for node in f.nodes:
         if node.op == "get_attr":
-            if str(node.target) not in functions:
+            read = held.get(str(node.target), str(node.target))
+            if read not in functions:
                 raise Rejected(f"{name} is an operand and reads {node.target}, which is no function")
-            if str(node.target) not in packed:
-                _collect(functions, str(node.target), packed, (*within, name))
+            if read not in packed:
+                _collect(functions, read, packed, (*within, name), held)
         elif node.op == "call_function" and op_of(node) in OPAQUE - {"call"}:
             raise Rejected(f"{name} is an operand and has effects on Python state, or verbatim source")
-    packed[name] = [[_record(n) for n in f.nodes], pack_value(f.result)]
+    packed[name] = [[_record(n, held) for n in f.nodes], pack_value(f.result)]
 
 
-def _record(node: fx.Node) -> list[Any]:
-    return [node.op, node.name, op_of(node), pack_value(tuple(node.args)), pack_value(dict(node.kwargs))]
+def _record(node: fx.Node, held: Mapping[str, str]) -> list[Any]:
+    op = held.get(str(node.target), op_of(node)) if node.op == "get_attr" else op_of(node)
+    return [node.op, node.name, op, pack_value(tuple(node.args)), pack_value(dict(node.kwargs))]
 
 
 class Runnable:

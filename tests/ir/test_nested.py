@@ -140,6 +140,19 @@ call f(x)
         run(torch.ones(3), torch.ones(3))
 
 
+def test_functions_that_are_held_count_as_themselves(infer: InferClient) -> None:
+    """An operand may call what holds a function without captures: an autograd.Function, a decorated one."""
+    program = text.parse("""fuzzgraph 1
+input x: f32[3]
+def wave(a: f32[3]) { b: f32[3] = sin(a) return b }
+def loss(a: f32[3]) { b: f32[3] = call(held, a) s: f32[] = sum(b) return s }
+def f(x) { r = func.grad.of(loss, x) return r }
+closure held = wave() as decorated("disable")
+call f(x)
+""", infer=infer)
+    assert type_of(next(n for n in program.nodes() if n.name == "r")) == tensor("f32", (3,))
+
+
 def test_only_operators_are_meant(infer: InferClient) -> None:
     program = text.parse(PROGRAM, infer=infer)
     assert called_by_operators(program.nodes()) == {"g", "h", "k"}

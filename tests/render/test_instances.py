@@ -160,6 +160,23 @@ def test_autograd_function() -> None:
     assert "def product" not in source and "def back(" not in source and "apply = Product.apply\n" in source
 
 
+@pytest.mark.parametrize("style", ["setup_context", "generate_vmap_rule"])
+def test_an_autograd_function_that_transforms_of_torch_func_take(style: str) -> None:
+    """Its backward says twice what is true, which shows that it is asked."""
+    program = APPLIED.replace("as autograd_function(back)", f'as autograd_function(back, "{style}")')
+    program = program.replace("d: f32[4] = mul(g, b)", "e: f32[4] = mul(g, b)\n  d: f32[4] = mul(e, 2)")
+    namespace, inputs, _ = execute(text.parse(program))
+    apply, x, w = namespace["apply"], inputs["x"].detach(), namespace["w"]
+    assert torch.equal(torch.func.grad(lambda a: apply(a, w).sum())(x), 2 * w)
+    source = render(text.parse(program)).source
+    assert "def forward(a, b):\n" in source
+    assert "        a, b = inputs\n        ctx.save_for_backward(b)\n" in source
+    if style == "generate_vmap_rule":
+        assert torch.equal(torch.vmap(lambda a: apply(a, w))(torch.stack([x, x])), torch.stack([x * w] * 2))
+    with pytest.raises(ProgramError, match="takes setup_context or generate_vmap_rule behind its backward"):
+        render(text.parse(program.replace(style, "other")))
+
+
 def test_custom_operator() -> None:
     namespace, inputs, results = execute(text.parse(OPERATOR))
     assert torch.equal(inputs["x"], torch.arange(3.0, 7.0)) and torch.equal(results[0], -inputs["x"])

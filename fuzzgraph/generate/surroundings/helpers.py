@@ -71,7 +71,8 @@ def _held(numbers: Numbers, made: FunctionBuilder, facts: Facts, rng: Random) ->
     kind, choices = rng.choice(found)
     args: tuple[Any, ...] = rng.choice(choices)
     if BACKWARD in args:
-        args = (Ref(_backward(numbers, made, rng)),)
+        back = Ref(_backward(numbers, made, rng))
+        args = tuple(back if arg == BACKWARD else arg for arg in args)
     b = numbers.b
     return b.add_closure(Closure(b.fresh_name("c"), made.name, (), kind, args)).name
 
