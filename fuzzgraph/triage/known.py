@@ -14,21 +14,22 @@ from fuzzgraph.ir.program import Program
 from fuzzgraph.resources import data_dir
 from fuzzgraph.toml import read_toml
 
-from .signature import core, input_dtypes, operator_set, signature
+from .signature import core, form_set, input_dtypes, operator_set, signature
 
 FILE = "known-issues.toml"
 # Operators a program may have beside those that a predicate names: a larger one may well show another bug.
 BESIDE = 2
 _PATTERNS = ("signature", "message")
 _TEXTS = {"link", "title", *_PATTERNS, "oracle", "kind", "variant", "program", "script"}
-_LISTS = {"operators", "dtypes"}
+_LISTS = {"operators", "dtypes", "forms"}
 
 
 @dataclass(frozen=True)
 class Issue:
     """One entry. It matches by `signature` (a regular expression, searched in a finding's keys), by `message` (one that
     is searched in what the failure says) and by predicate: all of `operators` (at most BESIDE others), one of `dtypes`,
-    `oracle`, `kind`, `variant` (of the guard oracle, by name); whatever is left out matches all.
+    all of `forms` (a form's name, then its arguments), `oracle`, `kind`, `variant` (of the guard oracle, by name);
+    whatever is left out matches all.
     `program` (.fg text) or `script` (Python that exits 1 while the bug exists) let `fuzzgraph verify` say whether it is
     fixed."""
 
@@ -42,6 +43,7 @@ class Issue:
     variant: str = ""
     operators: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
     program: str = ""
     script: str = ""
 
@@ -54,6 +56,8 @@ class Issue:
             texts = [signature(failure, program).text, core(failure), *keys]
             if not any(re.search(self.signature, text) for text in texts):
                 return False
+        if not set(self.forms) <= set(form_set(program)):
+            return False
         if self.dtypes and not set(self.dtypes) & set(input_dtypes(program)):
             return False
         if not self.operators:
@@ -106,8 +110,9 @@ def _issue(path: Path, name: str, entry: Any) -> Issue:
         raise UsageError(f"unknown key {key!r}", where=where, hint=f"known: {', '.join(sorted(_TEXTS | _LISTS))}")
     if "link" not in entry:
         raise UsageError("lacks a link", where=where)
-    if not any(entry.get(key) for key in (*_PATTERNS, "operators", "oracle")):
-        raise UsageError("matches everything", where=where, hint="give a signature, a message, operators or an oracle")
+    if not any(entry.get(key) for key in (*_PATTERNS, "operators", "forms", "oracle")):
+        hint = "give a signature, a message, operators, forms or an oracle"
+        raise UsageError("matches everything", where=where, hint=hint)
     for key in _PATTERNS:
         try:
             re.compile(entry.get(key, ""))

@@ -12,7 +12,7 @@ from fuzzgraph.ir.program import Program
 from fuzzgraph.ir.types import DTYPES, TensorType
 
 from .record import Finding
-from .signature import CPP, core, input_dtypes, operator_set
+from .signature import CPP, core, form_set, input_dtypes, operator_set
 
 # Most important first: what PyTorch cares for.
 SEVERITIES = (
@@ -89,11 +89,17 @@ def final_signature(failure: Failure, triage: dict[str, Any]) -> str:
     found = triage.get("bisect")
     cause = Bisection(**found).key if found else ""
     operators, dtypes = triage.get("operators", []), triage.get("dtypes", [])
-    return "|".join([core(failure), rung, cause, " ".join(operators), " ".join(dtype_classes(dtypes))])
+    parts = [core(failure), rung, cause, " ".join(operators), " ".join(dtype_classes(dtypes))]
+    return "|".join([*parts, *read_by_dynamo(triage)])
 
 
 def facts(program: Program) -> dict[str, list[str]]:
-    return {"operators": operator_set(program), "dtypes": input_dtypes(program)}
+    return {"operators": operator_set(program), "dtypes": input_dtypes(program), "forms": form_set(program)}
+
+
+def read_by_dynamo(triage: dict[str, Any]) -> list[str]:
+    """The forms of a finding that Dynamo is to blame for; none where it is not."""
+    return list(triage.get("forms", [])) if triage.get("ladder", {}).get("rung") == "dynamo" else []
 
 
 def title(failure: Failure, triage: dict[str, Any]) -> str:
@@ -104,7 +110,9 @@ def title(failure: Failure, triage: dict[str, Any]) -> str:
     what = " + ".join(operators[:4]) + (" ..." if len(operators) > 4 else "") or "program without operators"
     dtypes = ", ".join(_torch_name(name) for name in triage.get("dtypes", [])[:3])
     on = f" on {dtypes}" if dtypes else ""
-    return _cut(f"{head.get(rung, '')}{what}{on}: {_trouble(failure)}", 200)
+    forms = ", ".join(read_by_dynamo(triage)[:2])
+    inside = f" in {forms.replace('_', ' ')}" if forms else ""
+    return _cut(f"{head.get(rung, '')}{what}{on}{inside}: {_trouble(failure)}", 200)
 
 
 def _torch_name(dtype: str) -> str:
@@ -182,7 +190,7 @@ def ordered(findings: Sequence[Finding]) -> list[Finding]:
 
 def alike(one: Finding, other: Finding) -> bool:
     """Equal final signatures; for exceptions equal stage, type and innermost frame; for the rest the same kind, rung
-    and pass (or, without one, subsystem) with an operator in common."""
+    and pass (or, without one, subsystem; of Dynamo the forms) with an operator in common."""
     a, b = one.triage, other.triage
     if "signature" not in a or "signature" not in b:
         return False
@@ -201,4 +209,4 @@ def alike(one: Finding, other: Finding) -> bool:
 def _cause(triage: dict[str, Any]) -> list[str]:
     found = triage.get("bisect") or {}
     return [triage.get("ladder", {}).get("rung", ""), found.get("backend", ""), found.get("subsystem", ""),
-            re.sub(r"_?\d+\b", "", found.get("info", ""))]  # fmt: skip
+            re.sub(r"_?\d+\b", "", found.get("info", "")), *read_by_dynamo(triage)]  # fmt: skip

@@ -101,6 +101,12 @@ def operator_set(program: Program) -> list[str]:
     return sorted({op_of(node) for node in program.nodes()})
 
 
+def form_set(program: Program) -> list[str]:
+    """The Python forms of its regions: name, then arguments."""
+    regions = [region for function in program.functions for region in function.regions]
+    return sorted({" ".join([region.form, *map(str, region.args)]) for region in regions})
+
+
 def input_dtypes(program: Program) -> list[str]:
     specs = (*program.inputs, *program.constants)
     return sorted({spec.type.dtype for spec in specs if isinstance(spec.type, TensorType)})

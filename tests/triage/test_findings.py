@@ -171,6 +171,39 @@ def test_exceptions_go_by_their_frames_and_the_rest_by_cause(tmp_path: Path) -> 
     assert "abs" not in rank.final_signature(KEYERROR, facts)
 
 
+FORMS = """fuzzgraph 1
+input x: {dtype}[4] values normal
+def f(x) {{
+  form python_fact("{fact}") {{
+    a: {dtype}[4] = abs(x)
+  }}
+  return a
+}}
+call f(x)
+"""
+
+
+def test_of_dynamo_the_forms_count(tmp_path: Path) -> None:
+    """They are what it reads: two facts of Python that it gets wrong are two bugs. Behind it they are not."""
+    shape = Failure("metadata", "shape", "run", "shapes differ")
+    programs = [parse(FORMS.format(fact=fact, dtype=d)) for fact, d in (("partials", "f32"), ("enums", "f64"))]
+    a, b = (made(tmp_path, shape, p, ladder=ladder("dynamo")) for p in programs)
+    rank.assign_groups([a, b])
+    assert a.triage["group"] != b.triage["group"]
+    assert a.triage["forms"] == ["python_fact partials"]
+    assert a.triage["title"] == "[dynamo] abs on float32 in python fact partials: wrong metadata (shape)"
+    c, d = (made(tmp_path / "behind", shape, p, ladder=ladder("aot")) for p in programs)
+    rank.assign_groups([c, d])
+    assert c.triage["group"] == d.triage["group"] and "python" not in c.triage["title"]
+
+
+def test_known_issues_of_a_form(tmp_path: Path) -> None:
+    found = entries(tmp_path, '[issue.5]\nlink = "x"\nforms = ["python_fact partials"]\n')
+    assert found.find(VALUE, parse(FORMS.format(fact="partials", dtype="f32"))).name == "5"  # type: ignore[union-attr]
+    assert found.find(VALUE, parse(FORMS.format(fact="enums", dtype="f32"))) is None
+    assert found.find(VALUE, program()) is None
+
+
 KNOWN = """[issue.1]
 link = "https://example.org/1"
 operators = ["abs"]
