@@ -1,8 +1,8 @@
 """Facts about Python: functions without parameters that give True, whatever compiles them.
 
-Each file in this folder is plain Python. A fact is a function at its top level that takes nothing; what else stands
-there, classes above all, is there for the facts to use. `facts()` has them by name. A fact may not depend on how often
-it ran, since a program is called several times.
+Each file in this folder is plain Python. A fact is a function at its top level that takes nothing and gives a `bool`;
+what else stands there, classes above all, is there for the facts to use. `facts()` has them by name. A program is
+called several times: a fact holds however often it ran before.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact and what it needs of its file: `parts` are imports and definitions in their order, itself the last, as
-    text without annotations; `names` are those that they define."""
+    """A fact and what it needs of its file: `parts` are imports, definitions and assignments in their order, itself the
+    last, as text without annotations; `names` are those that they define."""
 
     name: str
     parts: tuple[str, ...]
@@ -47,14 +47,22 @@ def facts() -> Mapping[str, Fact]:
 
 
 def _facts_of(module: ast.Module) -> Iterable[Fact]:
+    stated = {node.name for node in module.body if isinstance(node, ast.FunctionDef) and _is_fact(node)}
     top = [_bare(part) for node in module.body[1:] for part in _single(node)]
-    where = {name: node for node in top for name in _defined(node)}
+    where: dict[str, list[ast.stmt]] = {}
     for node in top:
-        if isinstance(node, ast.FunctionDef) and not ast.unparse(node.args):
+        for name in _defined(node):
+            where.setdefault(name, []).append(node)
+    for node in top:
+        if isinstance(node, ast.FunctionDef) and node.name in stated:
             needed = _needed(node, where)
             kept = [n for n in top if n in needed]
             names = [name for n in kept if not isinstance(n, ast.Import | ast.ImportFrom) for name in _defined(n)]
-            yield Fact(node.name, tuple(ast.unparse(n) for n in kept), tuple(names))
+            yield Fact(node.name, tuple(ast.unparse(n) for n in kept), tuple(dict.fromkeys(names)))
+
+
+def _is_fact(node: ast.FunctionDef) -> bool:
+    return not ast.unparse(node.args) and isinstance(node.returns, ast.Name) and node.returns.id == "bool"
 
 
 def _single(node: ast.stmt) -> Iterable[ast.stmt]:
@@ -69,15 +77,17 @@ def _single(node: ast.stmt) -> Iterable[ast.stmt]:
 def _defined(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.Import | ast.ImportFrom):
         return [alias.asname or alias.name for alias in node.names]
+    if isinstance(node, ast.Assign):
+        return [n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)]
     return [node.name] if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
 
 
-def _needed(node: ast.stmt, where: Mapping[str, ast.stmt]) -> set[ast.stmt]:
-    """The definitions and imports that a definition uses, what those use, and itself."""
+def _needed(node: ast.stmt, where: Mapping[str, list[ast.stmt]]) -> set[ast.stmt]:
+    """The definitions, imports and assignments that a definition uses, what those use, and itself."""
     found, left = {node}, [node]
     while left:
         used = {n.id for n in ast.walk(left.pop()) if isinstance(n, ast.Name)}
-        more = {where[name] for name in used & where.keys()} - found
+        more = {part for name in used & where.keys() for part in where[name]} - found
         found |= more
         left += more
     return found
@@ -85,6 +95,8 @@ def _needed(node: ast.stmt, where: Mapping[str, ast.stmt]) -> set[ast.stmt]:
 
 def _bare(node: ast.stmt) -> ast.stmt:
     """Without annotations, but for those of fields, which data classes read."""
+    if isinstance(node, ast.AnnAssign):
+        return _assigned(node)
     for inner in ast.walk(node):
         if isinstance(inner, ast.FunctionDef):
             inner.returns = None
@@ -106,6 +118,10 @@ class _Renamed(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         node.id = self.names.get(node.id, node.id)
+        return node
+
+    def visit_Global(self, node: ast.Global) -> ast.Global:
+        node.names = [self.names.get(name, name) for name in node.names]
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
