@@ -112,6 +112,14 @@ def test_each_signature_once() -> None:
     assert [s.kind for s in signatures([VALUE, CRASH, VALUE], program())] == ["value mismatch", "crash exception"]
 
 
+def test_a_fake_tensor_and_what_is_compiled_of_it_are_one() -> None:
+    fake = Failure("fake", "stride", "fake", "strides differ", "output 0: eager [4, 1], fake [1, 4]")
+    compiled = changed(fake, oracle="metadata", stage="run")
+    assert [s.kind for s in signatures([fake, compiled], program())] == ["metadata stride"]
+    other = changed(compiled, kind="dtype", message="torch.int8 became torch.float32")
+    assert [s.kind for s in signatures([fake, other], program())] == ["fake stride", "metadata dtype"]
+
+
 def test_folder_says_all(tmp_path: object) -> None:
     outcome = Outcome("1", "failure", "inductor", (CRASH,), versions={"torch": "2.15.0", "python": "3.13"})
     found = signature(CRASH, program())
