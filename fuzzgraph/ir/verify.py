@@ -26,7 +26,7 @@ from .program import (
 from .types import DTYPES, AnyType, SequenceType, TensorType, UnsizedType
 from .typing import Check, is_opaque, operands
 
-STATE_KINDS = ("list", "dict", "object", "global", "layer")
+STATE_KINDS = ("list", "dict", "object", "class", "global", "layer")
 
 
 def verify(program: Program, check: Check | None = None) -> list[str]:

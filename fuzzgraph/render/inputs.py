@@ -35,7 +35,8 @@ class InputWriter:
             body += self._tensor(spec)
         for s in p.states:
             # Layers draw their parameters.
-            body += (["torch.manual_seed(0)"] if s.kind == "layer" else []) + [f"{outer[s.name]} = {_initial(s)}"]
+            body += ["torch.manual_seed(0)"] if s.kind == "layer" else []
+            body += _class(s, outer[s.name]) if s.kind == "class" else [f"{outer[s.name]} = {_initial(s)}"]
         body += [made for c in self.late if (made := self.definitions.making(c))]
         items = [f'"{s.name}": {outer[s.name]}' for s in p.inputs]
         body += wrapped("return {", items, "}").splitlines()
@@ -87,6 +88,11 @@ class InputWriter:
     def _filled(self, spec: InputSpec, shape: tuple[int, ...]) -> str:
         text = fill(spec.values, spec.type.dtype, shape)
         return text if spec.type.device == "cpu" else f'{text}.to("{spec.type.device}")'
+
+
+def _class(state: State, name: str) -> list[str]:
+    attributes = [f"{k} = {literal(v)}" for k, v in (state.initial or {}).items()]
+    return [f"class {name}:", *indented(attributes or ["pass"])]
 
 
 def _initial(state: State) -> str:

@@ -143,6 +143,8 @@ def _argument(value: object, names: Names, inputs: frozenset[str]) -> str:
 
 def _get_states(program: Program, names: Names, modules: Sequence[str]) -> str:
     def reading(kind: str, name: str) -> str:
+        if kind == "class":
+            return f'{{k: v for k, v in vars({name}).items() if not k.startswith("__")}}'
         return f"vars({name})" if kind == "object" else name
 
     items = [f'"{s.name}": {reading(s.kind, names.outer[s.name])}' for s in program.states if s.kind != "layer"]

@@ -89,8 +89,8 @@ def cores(failures: Sequence[Failure]) -> list[str]:
 
 
 def signatures(failures: Sequence[Failure], program: Program) -> list[Signature]:
-    """One for each distinct key, in the order of the failures. Where a FakeTensor and what is compiled of it are wrong in
-    the same way, that is one: what users see, of the compiled one."""
+    """One for each distinct key, in the order of the failures. Where a FakeTensor and what is compiled of it are
+    wrong in the same way, that is one: what users see, of the compiled one."""
     compiled = {(f.kind, f.message) for f in failures if f.oracle == "metadata"}
     found: dict[str, Signature] = {}
     for failure in failures:

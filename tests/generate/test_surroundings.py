@@ -90,7 +90,7 @@ def test_the_first_call_gives_what_it_gave(name: str) -> None:
 
 def test_each_kind_of_state_is_used() -> None:
     found = changed("keep_in_state", seeds=80)
-    assert {s.kind for made in found for s in made.states} == {"list", "dict", "object", "global"}
+    assert {s.kind for made in found for s in made.states} == {"list", "dict", "object", "class", "global"}
     read = {"state.pop", "state.getitem", "state.getattr", "state.read", "state.len"}
     written = {"state.append", "state.setitem", "state.setattr", "state.assign"}
     assert set().union(*map(ops, found)) >= read | written
@@ -286,7 +286,7 @@ def test_numbers_are_passed_and_captured() -> None:
 
 def test_numbers_in_state_are_others_in_a_second_call() -> None:
     found = changed("read_number", seeds=60)
-    assert {s.kind for made in found for s in made.states} == {"global", "list", "dict", "object"}
+    assert {s.kind for made in found for s in made.states} == {"global", "list", "dict", "object", "class"}
     assert {len(made.calls) for made in found} == {2, 3}
     for made in found:
         first, *between, second = values(made)

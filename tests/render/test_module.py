@@ -233,6 +233,7 @@ STATES = """
 state log: list = [1, 2]
 state table: dict = {"k": 1}
 state thing: object = {"n": 1}
+state kind: class = {"n": 1, "rows": []}
 state count: global = 7
 def f() {
   n = state.len(log)
@@ -241,6 +242,10 @@ def f() {
   t = state.getitem(table, "k")
   u = state.setattr(thing, "n", t)
   v = state.getattr(thing, "n")
+  y = state.getattr(kind, "n")
+  z = state.setattr(kind, "n", n)
+  r = state.getattr(kind, "rows")
+  q = state.append(r, y)
   w = state.read(count)
   x = state.assign(count, v)
   return (p, s, v, w)
@@ -253,11 +258,15 @@ call f()
 def test_state() -> None:
     assert body_of(STATES).splitlines()[1:-1] == [
         "    global count", "    n = len(log)", "    p = log.pop(0)", '    table["k"] = n', "    s = None",
-        '    t = table["k"]', "    thing.n = t", "    v = thing.n", "    w = count", "    count = v",
+        '    t = table["k"]', "    thing.n = t", "    v = thing.n", "    y = kind.n", "    kind.n = n",
+        "    r = kind.rows", "    r.append(y)", "    w = count", "    count = v",
     ]  # fmt: skip
     results, namespace = execute(STATES)
     assert results == [(1, None, 2, 7), (2, None, 1, 2)]
-    assert namespace["get_states"]() == {"log": [], "table": {"k": 1}, "thing": {"n": 1}, "count": 1}
+    assert namespace["get_states"]() == {
+        "log": [], "table": {"k": 1}, "thing": {"n": 1}, "kind": {"n": 1, "rows": [1, 2]}, "count": 1,
+    }  # fmt: skip
+    assert namespace["make_inputs"]() == {} and namespace["get_states"]()["kind"] == {"n": 1, "rows": []}
 
 
 def test_captures_that_are_assigned_are_nonlocal() -> None:

@@ -61,6 +61,7 @@ _NUMBER_PLACES: tuple[tuple[str, Callable[[Any], Any], tuple[Any, ...], tuple[An
     ("list", lambda n: [n], ("state.append",), ("state.getitem", -1)),
     ("dict", lambda n: {"n": n}, ("state.setitem", "n"), ("state.getitem", "n")),
     ("object", lambda n: {"n": n}, ("state.setattr", "n"), ("state.getattr", "n")),
+    ("class", lambda n: {"n": n}, ("state.setattr", "n"), ("state.getattr", "n")),
 )
 
 

@@ -38,6 +38,7 @@ _PLACES: tuple[tuple[str, Any, tuple[Any, ...], tuple[Any, ...]], ...] = (
     ("dict", {"k": 0}, ("state.setitem", "k"), ("state.pop", "k")),
     ("object", {"n": 0}, ("state.setattr", "n"), ("state.getattr", "n")),
     ("object", {}, ("state.setattr", "n"), ("state.getattr", "n")),
+    ("class", {"n": 0}, ("state.setattr", "n"), ("state.getattr", "n")),
     ("global", None, ("state.assign",), ("state.read",)),
     ("global", 1, ("state.assign",), ("state.read",)),
 )
