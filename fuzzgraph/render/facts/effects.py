@@ -253,33 +253,6 @@ def attribute_of_function_is_kept() -> bool:
     return called() == len(CALLED_TIMES)
 
 
-ENDS: collections.deque[int] = collections.deque([0, 1, 2], maxlen=3)
-ENDS_LIST: list[int] = [0, 1, 2]
-
-
-def deque_is_kept() -> bool:
-    same = list(ENDS) == ENDS_LIST
-    ENDS.append(ENDS[-1] + 1)
-    ENDS.rotate(1)
-    ENDS_LIST.append(ENDS_LIST[-1] + 1)
-    del ENDS_LIST[0]
-    ENDS_LIST.insert(0, ENDS_LIST.pop())
-    return same
-
-
-ORDER: collections.OrderedDict[str, int] = collections.OrderedDict(a=1, b=2, c=3)
-ORDER_LIST = ["a", "b", "c"]
-
-
-def order_of_a_dict_is_kept() -> bool:
-    same = list(ORDER) == ORDER_LIST
-    ORDER.move_to_end("a")
-    ORDER["b"] = ORDER.pop("b")
-    ORDER_LIST.append(ORDER_LIST.pop(ORDER_LIST.index("a")))
-    ORDER_LIST.append(ORDER_LIST.pop(ORDER_LIST.index("b")))
-    return same
-
-
 GROUPS: collections.defaultdict[str, list[int]] = collections.defaultdict(list)
 TALLY: collections.Counter[str] = collections.Counter()
 GROUPS_LIST: list[int] = []
@@ -306,17 +279,6 @@ def nested_containers_are_kept() -> bool:
     return same
 
 
-MEMBERS: set[int] = set()
-MEMBERS_LIST: list[int] = []
-
-
-def set_is_kept() -> bool:
-    same = sorted(MEMBERS) == MEMBERS_LIST
-    MEMBERS.add(len(MEMBERS_LIST))
-    MEMBERS_LIST.append(len(MEMBERS_LIST))
-    return same
-
-
 ALIAS = [0]
 OTHER_ALIAS = ALIAS
 
@@ -326,17 +288,6 @@ def two_names_are_kept() -> bool:
     ALIAS[0] += 1
     OTHER_ALIAS.append(ALIAS[0])
     return same and OTHER_ALIAS[-1] == ALIAS[0]
-
-
-ROTATED = [1, 2, 3]
-ROTATED_LIST: list[int] = []
-
-
-def list_in_place_is_kept() -> bool:
-    same = ROTATED == ([3, 2, 1] if len(ROTATED_LIST) % 2 else [1, 2, 3])
-    ROTATED.reverse()
-    ROTATED_LIST.append(1)
-    return same
 
 
 HEAP: list[int] = [5, 9]
