@@ -33,7 +33,7 @@ def test_it_holds_however_often_it_runs(name: str) -> None:
 
 def test_each_stands_in_a_file_and_is_true_there() -> None:
     found: dict[str, Any] = {}
-    for file in ("classes", "containers", "effects", "functions", "numbers", "operators", "replays"):
+    for file in ("classes", "containers", "effects", "functions", "numbers", "operators", "replays", "tensors"):
         module = importlib.import_module(f"fuzzgraph.render.facts.{file}")
         found |= {n: f for n, f in vars(module).items() if n in FACTS}
     assert found.keys() == FACTS.keys() and len(found) > 100
