@@ -196,6 +196,7 @@ call f(x)
 """
 
 
+@pytest.mark.once
 @pytest.mark.compiles
 def test_the_harness_uses_it(plugin: Path, tmp_path: Path) -> None:
     """Form, target and oracle of the plug-in, named on the command line, reach the process that runs the program."""

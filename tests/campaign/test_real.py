@@ -55,13 +55,13 @@ def test_a_campaign_ends_with_a_summary_and_agrees_with_its_store(tmp_path: Path
 def test_same_seed_same_programs_in_two_processes(tmp_path: Path) -> None:
     found = []
     for name in ("a", "b"):
-        done = fuzz(tmp_path / name, "--programs", 12, "--seed", 5, "--deterministic")
+        done = fuzz(tmp_path / name, "--programs", 8, "--seed", 5, "--deterministic")
         assert done.returncode == 0, done.stderr
         store = Store(tmp_path / name, readonly=True)
         found.append([(p.number, p.hash) for p in store.programs()])
         store.close()
     assert found[0] == found[1]
-    assert len(found[0]) == 12
+    assert len(found[0]) == 8
 
 
 @pytest.mark.once

@@ -60,6 +60,7 @@ def test_verdicts(checker, files):
     assert results[5].verdict.detail == "eager does not run: ZeroDivisionError: division by zero"
 
 
+@pytest.mark.once
 def test_a_script_is_reduced_with_its_failure_kept(checker, files):
     shrunk = reduce_file(str(files / "script.py"), checker)
     assert shrunk.verdict.oracle == "value" and shrunk.reduced.complete
@@ -73,6 +74,7 @@ def test_a_script_is_reduced_with_its_failure_kept(checker, files):
         reduce_file(str(files / "wrong.py"), checker, keep="gradient")
 
 
+@pytest.mark.once
 def test_reducing_by_the_command(files, tmp_path, capfd):
     out = tmp_path / "small.py"
     assert main(["tmin", str(files / "wrong.py"), "--target", "selfcheck", "-o", str(out), "--budget", "60"]) == 0
@@ -84,6 +86,7 @@ def test_reducing_by_the_command(files, tmp_path, capfd):
     assert capfd.readouterr().err == "fuzzgraph: --jobs: Python source is reduced one candidate at a time\n"
 
 
+@pytest.mark.once
 def test_the_command(files, capfd):
     named = [str(files / f"{name}.py") for name in ("fine", "wrong", "raises")]
     assert main(["check", "--target", "selfcheck", "--json", *named]) == 1
@@ -94,6 +97,7 @@ def test_the_command(files, capfd):
     assert [line.split(": ")[0] for line in err.splitlines()] == named
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("name", "status"), [("fine", 0), ("never", 2)])
 def test_exit_status(files, name, status, capfd):
     assert main(["check", "--target", "selfcheck", str(files / f"{name}.py")]) == status
@@ -116,6 +120,7 @@ def test_bad_arguments(arguments, line, capfd):
     assert out == "" and err == line + "\n"
 
 
+@pytest.mark.once
 def test_a_file_without_anything_to_check_is_invalid_and_the_others_are_checked(files, tmp_path, capfd):
     (tmp_path / "bad.py").write_text("def (:\n")
     (tmp_path / "lib.py").write_text("def helper(): pass\n")

@@ -195,6 +195,7 @@ def test_run_gives_each_oracles_verdict(tmp_path: Path) -> None:
     assert set(row["oracles"].values()) == {"ok"}
 
 
+@pytest.mark.once
 @pytest.mark.compiles
 def test_run_says_2_where_the_reference_does_not_run(tmp_path: Path) -> None:
     (tmp_path / "p.fg").write_text(TEXT.replace("fuzzgraph 1\n", "fuzzgraph 1\noption config.inductor.nonsense = 1\n"))
@@ -203,6 +204,7 @@ def test_run_says_2_where_the_reference_does_not_run(tmp_path: Path) -> None:
     assert "no setting inductor.nonsense" in done.stdout
 
 
+@pytest.mark.once
 @pytest.mark.compiles
 def test_run_judges_the_others_where_a_file_is_no_program(tmp_path: Path) -> None:
     (tmp_path / "a.fg").write_text(TEXT.replace("fuzzgraph 1", "fuzzgraph 1\noption speed = 1"))
@@ -223,6 +225,7 @@ def test_a_verdict_stands_apart_from_the_oracles_name() -> None:
     assert lines[1].index("ok") == lines[2].index("FAIL")
 
 
+@pytest.mark.once
 @pytest.mark.compiles
 def test_run_says_1_where_an_oracle_fails(tmp_path: Path) -> None:
     (tmp_path / "p.fg").write_text(TEXT)

@@ -18,6 +18,7 @@ def add(folder, name, text, verdict, **more):
     (folder / f"{name}.toml").write_text(f'title = "{name}"\n[[expect]]\n' + "\n".join(lines) + "\n")
 
 
+@pytest.mark.once
 @pytest.mark.compiles
 def test_a_folder(tmp_path, capsys):
     folder = tmp_path / "kept"

@@ -55,6 +55,7 @@ def test_what_is_refused(cli: Cli, tmp_path: Path) -> None:
     refused(cli("tmin", tmp_path / "q.fg"), 2, "q.fg:2")
 
 
+@pytest.mark.once
 @pytest.mark.compiles
 def test_a_program_without_a_failure_is_status_1(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "p.fg").write_text(FINE)
@@ -64,6 +65,7 @@ def test_a_program_without_a_failure_is_status_1(cli: Cli, tmp_path: Path) -> No
     assert not (tmp_path / "p.min.fg").exists()
 
 
+@pytest.mark.once
 @pytest.mark.compiles
 def test_the_result_is_written_and_told(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "p.fg").write_text(WRONG)

@@ -159,6 +159,7 @@ def test_a_lowering_error_is_found_in_both_tiers(executor):
         assert all(f.stage == "inductor" for f in outcome.failures)
 
 
+@pytest.mark.once
 def test_a_killed_zygote_is_replaced_and_its_job_tried_again(executor):
     restarts = executor.restarts
     executor.submit([job(source("import time; time.sleep(1)\nreturn x + 1"))])
@@ -170,6 +171,7 @@ def test_a_killed_zygote_is_replaced_and_its_job_tried_again(executor):
     assert [o.status for o in outcomes] == ["ok"] and executor.restarts == restarts + 1
 
 
+@pytest.mark.once
 def test_a_program_that_kills_its_zygote_is_lost_alone(executor):
     text = source("import os, signal; os.kill(os.getppid(), signal.SIGKILL)\nimport time; time.sleep(5)")
     outcomes = executor.run([job(text), job(source())])
@@ -189,6 +191,7 @@ def test_cpu_accounts_grow_and_hold_the_compiler(executor):
     assert spent > 0.3 and executor.cpu - before >= spent * 0.9
 
 
+@pytest.mark.once
 def test_two_workers_and_batches():
     with Executor(jobs=2, batch=3, observers=False) as two:
         outcomes = two.run([job(source(f"return x + {i}"), tier="cover") for i in range(12)])

@@ -91,6 +91,7 @@ def test_many_at_once(client):
     assert [f.type and f.type.shape for f in found] == [(0,), (1,), (2,), (3,), (4,), None]
 
 
+@pytest.mark.once
 def test_a_dead_or_hanging_process_is_replaced():
     with InferClient(timeout=1.0) as client:
         assert client.infer("sin", (X,), {}).type == X

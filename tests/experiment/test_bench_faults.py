@@ -376,6 +376,7 @@ def test_from_campaigns_to_the_table(
     assert json.loads(capsys.readouterr().out) == result and len(started) == 2, "nothing is run again"
 
 
+@pytest.mark.once
 @pytest.mark.compiles
 def test_what_faults_change(folder: Path) -> None:
     """Two faults are seen for what they change; two that change one function cannot be planted together."""

@@ -72,6 +72,7 @@ def test_no_fault_with_a_trigger(tmp_path: Path) -> None:
         main([str(tmp_path), str(tmp_path)])
 
 
+@pytest.mark.once
 def test_a_trigger_is_hidden_where_it_still_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(program: Program, fault: Path | None) -> Outcome:
         shows = fault is not None and any(n.meta["op"] == "clamp" for n in program.nodes())

@@ -20,6 +20,7 @@ from fuzzgraph.render import render
 from tests.mutators.conftest import TEXTS
 
 REDUCERS = load()
+pytestmark = pytest.mark.once  # of programs as text: no torch does anything else with them
 GENERATED = 12
 MORE = """input x: i16[4, 6] values ints(-3, 3) seed 2
 input y: f64[6, 4][1, 6]+2 values edge(0.2) seed 1 dynamic(0)

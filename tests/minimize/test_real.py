@@ -86,6 +86,7 @@ def shrunk(bench: Bench, text: str, key: str) -> Program:
     return done.program
 
 
+@pytest.mark.once
 @pytest.mark.compiles
 def test_wrong_values_of_twenty_nodes_become_those_of_one(bench: Bench) -> None:
     program = shrunk(bench, CLAMP, "value|value|run||values differ")

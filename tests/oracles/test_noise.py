@@ -50,6 +50,7 @@ def sources() -> dict[str, str]:
     return {name: render(text.parse(program), load_rules()).source for name, program in PROGRAMS.items()}
 
 
+@pytest.mark.once
 def test_a_plain_comparison_reports_them(sources: dict[str, str]) -> None:
     done = subprocess.run([sys.executable, "-c", PLAIN], input=json.dumps(sources), capture_output=True, text=True)
     assert [json.loads(line) for line in done.stdout.splitlines()] == [[name, False] for name in PROGRAMS], done.stderr
@@ -63,6 +64,7 @@ def test_ours_does_not() -> None:
     assert {status for status, _ in found.values()} <= {"ok", "unstable"}
 
 
+@pytest.mark.once
 def test_nor_does_check(sources: dict[str, str]) -> None:
     listed = "\nnamed = make_inputs\ndef make_inputs():\n    return tuple(named().values())\n"
     files = [(name, read(source + listed, f"{name}.py")) for name, source in sources.items()]

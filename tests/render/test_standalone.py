@@ -143,6 +143,7 @@ def test_values_may_be_ignored(capsys: pytest.CaptureFixture[str]) -> None:
     assert not compare(script(FLOATS, ignore=[("results",), ("states", "log"), ("gradients",)]), other)
 
 
+@pytest.mark.once
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("compiled", "status", "text"),
@@ -163,11 +164,12 @@ def test_exit_status(compiled: str, status: int, text: str, tmp_path: Path) -> N
 @pytest.mark.once
 def test_a_hang_exits_with_one(tmp_path: Path) -> None:
     # The eager child starts torch within this time, too.
-    code = without_compiling(script(SMALL, limit=90, crash=True), "lambda f: lambda x: __import__('time').sleep(300)")
+    code = without_compiling(script(SMALL, limit=45, crash=True), "lambda f: lambda x: __import__('time').sleep(300)")
     done = run(code, tmp_path)
     assert (done.returncode, done.stdout) == (1, "compiled: exit status -14\n"), done.stderr
 
 
+@pytest.mark.once
 @pytest.mark.slow
 def test_a_failing_reference_exits_with_125(tmp_path: Path) -> None:
     bad = SMALL.replace("abs(x)", "add(x, 1, alpha = 0.5)")
