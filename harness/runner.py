@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +26,8 @@ REFUSALS = {"Unsupported", "UserError", "UncapturedHigherOrderOpError", "FailOnR
 # An operator that takes functions needs all of them in one graph. Where Dynamo cannot give it that, it refuses in eager
 # too, where it compiles by itself; programs call their functions directly there.
 ALWAYS_REFUSALS = {"UncapturedHigherOrderOpError"}
+# Limits that torch states itself: gradients of gradients through what AOTAutograd compiled.
+LIMITS = re.compile(r"does not currently support double backward|compiled with non-empty donated buffers")
 
 
 @dataclass
@@ -84,9 +87,11 @@ class Subject:
         return Subject(replace(self.job, source=loaded.source), loaded, self.target, self.context)
 
     def refuses(self, error: BaseException) -> bool:
-        """Whether the compiler declines what fullgraph, or an operator that takes functions, asks of it."""
+        """Whether the compiler declines what fullgraph, an operator that takes functions, or a second gradient asks of
+        it."""
         refusals = REFUSALS if self.job.options.get("fullgraph") else ALWAYS_REFUSALS
-        return not refusals.isdisjoint(describe(error).causes)
+        found = describe(error)
+        return not refusals.isdisjoint(found.causes) or LIMITS.search(found.text) is not None
 
     def run(self, extra_config: dict[str, Any] | None = None, seed: int = SEED) -> Run:
         """Raises OptionError, Stop and SystemExit; what else the program or the compiler raises is in the result."""

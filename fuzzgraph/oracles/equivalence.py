@@ -2,8 +2,8 @@
 
 Compiled run is held against compiled run, by the value oracle's comparison with its tolerances and doubts; eager stays
 the judge of stability, and shows for each rewrite that it is one. It cannot judge what the value oracle cannot, nor
-strides and aliases (a rewrite may change both); and it is silent where the program's own compiled run is what differs
-from eager, which the other oracles report.
+strides and aliases (a rewrite may change both), nor what a setting says of itself that it is not written yet; and it is
+silent where the program's own compiled run is what differs from eager, which the other oracles report.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from ..ir.hash import content_hash
-from ._exceptions import raised
+from ._exceptions import describe, raised
 from ._failure import Failure
 from ._leafwise import judge_leaves
 from ._taint import taint
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 EXPENSIVE = True
 LEAVES = ("output", "input", "gradient", "state")
 AGAIN = "compiled again"
+# What a setting raises whose code does not know an operator yet.
+NOT_WRITTEN = "NotImplementedError"
 # How often a program is compiled again as it is, rather than under another setting.
 AGAIN_SHARE = 0.2
 EMULATE = {"inductor.emulate_precision_casts": True}
@@ -123,9 +125,12 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
     if subject.error is not None:
         return []
     found: list[Failure] = []
+    settings = {_config_key(*item) for item in (plan.get("config") or {}).items()}
     for key, other, emulated, leave_out in _others(plan, reference, tools):
         if other.error is not None:
-            if not tools.harmless(other):
+            if key in settings and describe(other.error).exc_type == NOT_WRITTEN:
+                tools.note(f"{key}: {describe(other.error).message}")
+            elif not tools.harmless(other):
                 before = f"{key!r} raises, the program itself does not: "
                 found.append(raised("equivalence", other.error, before, variant=key))
             continue

@@ -57,6 +57,14 @@ def test_a_setting_that_this_torch_lacks():
     assert judged(of={"gradients": True, "config": {"inductor.x": 1}}) == ([], [])
 
 
+def test_a_setting_that_is_not_written_yet():
+    """Which torch says itself; of a rewrite, and with any other exception, it is a failure."""
+    of, unwritten = {"gradients": True, "config": {"inductor.cpp_wrapper": True}}, run(error=NotImplementedError("no"))
+    assert judged(of=of, reconfigured=unwritten) == ([], ["inductor.cpp_wrapper=True: no"])
+    assert judged(of=of, reconfigured=RAISES)[0] == [("exception", "inductor.cpp_wrapper=True")]
+    assert judged(compiled=unwritten)[0] == [("exception", "rewrite")]
+
+
 def test_roundings_that_fusion_skips():
     half = run(X.half())
     off = run((X + 1).half())
