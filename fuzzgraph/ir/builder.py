@@ -142,6 +142,11 @@ class Builder:
         known = code in self.functions and self.functions[code].has_result
         return structure_type(self.functions[code].result) if known else AnyType()
 
+    @property
+    def held(self) -> dict[str, str]:
+        """The functions of closures without captures, by the closures' names."""
+        return {c.name: c.function for c in self.closures if not c.bindings}
+
     def build(self) -> Program:
         """The verified program, its types inferred anew where a change made them doubtful.
 
@@ -152,7 +157,7 @@ class Builder:
 
         if self.stale and self.infer is not None:
             retype(self)
-        functions = tuple(f.finish() for f in operands_first(self.functions))
+        functions = tuple(f.finish() for f in operands_first(self.functions, self.held))
         program = Program(
             tuple(self.inputs), tuple(self.constants), tuple(self.states), functions, tuple(self.closures),
             tuple(self.calls), self.options,

@@ -161,8 +161,7 @@ class FunctionBuilder:
 
         def bare(node: fx.Node) -> Any:
             if isinstance(type_of(node), FunctionType):
-                held = {c.name: c.function for c in self.owner.closures if not c.bindings}
-                return FunctionType(code_of(self.owner.functions, str(node.target), held))
+                return FunctionType(code_of(self.owner.functions, str(node.target), self.owner.held))
             return bare_types_in(node)
 
         return self.owner.infer.infer(op, map_arg(args, bare), map_arg(kwargs, bare))

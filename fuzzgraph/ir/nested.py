@@ -104,14 +104,20 @@ class Runnable:
         return unpack_value(result, env)
 
 
-def operands_first(functions: Mapping[str, FunctionBuilder]) -> list[FunctionBuilder]:
-    """The functions in their order, but each behind those that it has as operands, as their text must be."""
+def operands_first(functions: Mapping[str, FunctionBuilder], held: Mapping[str, str]) -> list[FunctionBuilder]:
+    """The functions in their order, but each behind those that it has as operands, and an operand behind all that it
+    reads, as their text must be. `held` as `code_of` takes it."""
     found: dict[str, FunctionBuilder] = {}
+    operands = {name for f in functions.values() for name in called_by_operators(f.body)}
 
     def visit(name: str, within: tuple[str, ...]) -> None:
         if name in found or name in within:
             return
-        for other in sorted(called_by_operators(functions[name].body)):
+        before = called_by_operators(functions[name].body)
+        if name in operands or within:
+            read = [str(n.target) for n in functions[name].nodes if n.op == "get_attr"]
+            before |= {held.get(r, r) for r in read} & functions.keys()
+        for other in sorted(before):
             visit(other, (*within, name))
         found[name] = functions[name]
 

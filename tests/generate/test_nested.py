@@ -6,9 +6,12 @@ import pytest
 
 from fuzzgraph.generate import Generator, Profile
 from fuzzgraph.generate.hazards import foreign, impure
+from fuzzgraph.generate.numbers import Numbers
 from fuzzgraph.generate.options import set_needs
+from fuzzgraph.generate.surroundings import hold_in_transform
+from fuzzgraph.generate.surroundings.helpers import TRANSFORMS
 from fuzzgraph.ir import text, wire
-from fuzzgraph.ir.builder import Builder
+from fuzzgraph.ir.builder import Builder, Rejected
 from fuzzgraph.ir.nested import called_by_operators
 from fuzzgraph.ir.program import op_of
 from fuzzgraph.ir.retype import retype
@@ -125,3 +128,44 @@ call f(x)
     assert foreign(book, Builder(None, None, text.parse(source.format(op="neg")))) is None
     reason = foreign(book, Builder(None, None, text.parse(source.format(op="abs"))))
     assert reason == "vmap.of calls g, and takes no abs in it"
+
+
+TRANSFORMED = """fuzzgraph 1
+input x: f32[4] values normal
+def part(a: f32[4]) {{
+  b: f32[4] = sin(a)
+  c: f32[4] = mul(b, a)
+  s: f32[{size}] = {last}(c)
+  return s
+}}
+def f(x) {{
+  r: f32[4] = {op}(part, x)
+  return r
+}}
+call f(x)
+"""
+
+
+@pytest.mark.parametrize("op", sorted(TRANSFORMS))
+def test_an_autograd_function_in_what_is_differentiated(op, generator):
+    """It is whole, and eager runs it: written in the way that the transform asks for."""
+    book = generator.book
+    shape = {"size": "4", "last": "exp"} if op == "vmap.of" else {"size": "", "last": "sum"}
+    text_of = TRANSFORMED.format(op=op, **shape).replace("r: f32[4] = func.grad_and", "r = func.grad_and")
+    program = text.parse(text_of, generator.infer, book.check)
+    made, sources = set(), []
+    for seed in range(12):
+        b = Builder(generator.infer, book.check, base=program)
+        try:
+            hold_in_transform(Numbers(book, generator.adapters, b, b.functions["f"]), Random(seed))
+        except Rejected:
+            continue
+        b.stale = True
+        found = b.build()
+        assert text.parse(text.format(found), generator.infer, book.check) == found
+        (held,) = found.closures
+        assert held.args[1] in TRANSFORMS[op]
+        made.add(text.format(found))
+        sources.append((render(found, book).source, False))
+    assert len(made) >= 5
+    assert run_in_child(sources) == []

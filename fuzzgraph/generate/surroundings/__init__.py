@@ -14,15 +14,16 @@ from ..numbers import Numbers
 from ..profile import pick
 from .arguments import pass_number, pass_twice, read_number
 from .gradients import differentiate
-from .helpers import call_helper
+from .helpers import call_helper, hold_in_transform
 from .holders import apply_layer, close_over_number, hold_constants
 from .state import keep_in_object, keep_in_state
 
 Change = Callable[[Numbers, Random], None]
 
 CHANGES: tuple[tuple[Change, float], ...] = (
-    (keep_in_state, 5.0), (keep_in_object, 1.0), (call_helper, 6.0), (hold_constants, 2.0), (close_over_number, 2.0),
-    (apply_layer, 3.0), (pass_number, 3.0), (read_number, 3.0), (pass_twice, 6.0), (differentiate, 3.0),
+    (keep_in_state, 5.0), (keep_in_object, 1.0), (call_helper, 6.0), (hold_in_transform, 2.0), (hold_constants, 2.0),
+    (close_over_number, 2.0), (apply_layer, 3.0), (pass_number, 3.0), (read_number, 3.0), (pass_twice, 6.0),
+    (differentiate, 3.0),
 )  # fmt: skip
 # Few programs have an input that requires grad: there, its gradient is as likely as all else.
 SCARCE = 6.0

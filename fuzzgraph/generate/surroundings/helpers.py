@@ -9,8 +9,9 @@ import torch.fx as fx
 from torch.fx.node import map_arg
 
 from ...grammar.rule import calls
-from ...ir.builder import FunctionBuilder, Rejected
-from ...ir.program import Closure, Ref, root_of, type_of
+from ...ir.builder import Builder, FunctionBuilder, Rejected
+from ...ir.nested import functions_in
+from ...ir.program import Closure, Ref, op_of, root_of, type_of
 from ...ir.types import TensorType
 from ...ir.typing import operands
 from ...render.forms import Facts
@@ -25,16 +26,52 @@ from .places import alone, next_to
 def call_helper(numbers: Numbers, rng: Random) -> None:
     """A run of nodes becomes a function of its own, which is called; or what holds it is: a closure that the function
     makes, an operator, an autograd.Function, a decorator."""
-    b, f = numbers.b, numbers.f
-    run, reads, results, facts = _movable(numbers, rng)
-    inner = [r for r in reads if isinstance(type_of(r), TensorType)]
+    run, inner, results, facts = _movable(numbers, rng)
     bound = [r for r in inner if rng.random() < 0.5] if rng.random() < 0.4 else []
-    given = [r for r in inner if r not in bound]
-    outer = {n: b.fresh_name("a") for n in inner}
-    made = b.function(
-        b.fresh_name("h"), [(outer[n], alone(n)) for n in given], [(outer[n], alone(n)) for n in bound]
-    )
-    mine = {n: made.node(outer[n]) for n in inner}
+    made = _written(numbers.b, run, results, [r for r in inner if r not in bound], bound)
+    held = made.name if bound or rng.random() >= HELD else _held(numbers, made, facts, rng)
+    _call(numbers, run, results, made, held, [r for r in inner if r not in bound], bound)
+
+
+def hold_in_transform(numbers: Numbers, rng: Random) -> None:
+    """In a function that a transform of torch.func calls, a run of nodes becomes an autograd.Function. Its backward is
+    not the true one: whoever does not ask it is found out."""
+    b = numbers.b
+    found = [(op_of(n), name) for n in numbers.f.body if op_of(n) in TRANSFORMS
+             for name in functions_in((n.args, dict(n.kwargs)))]  # fmt: skip
+    if not found:
+        raise Rejected("nothing transforms a function")
+    op, name = rng.choice(found)
+    inside = Numbers(numbers.book, numbers.adapters, b, b.functions[name])
+    run, inner, results, facts = _movable(inside, rng)
+    offered = offers(load_instances()["autograd_function"], facts)
+    styles = [args for args in offered if set(args) & TRANSFORMS[op]]
+    if not styles:
+        raise Rejected("no autograd.Function may hold the nodes")
+    made = _written(b, run, results, inner, [])
+    _call(inside, run, results, made, _instance(inside, made, "autograd_function", rng.choice(styles), rng), inner, [])
+
+
+# Of the helpers without captures, those that are no mere function.
+HELD = 0.6
+# Operators that differentiate or batch a function, and how an autograd.Function in it must be written for them.
+TRANSFORMS = {
+    "func.grad.of": {"setup_context", "generate_vmap_rule"},
+    "func.grad_and_value.of": {"setup_context", "generate_vmap_rule"},
+    "func.jacrev.of": {"generate_vmap_rule"}, "vmap.of": {"generate_vmap_rule"},
+}  # fmt: skip
+# What the gradients of a helper are not computed with: the last bit decides, or they are no function of their operands.
+UNSTEADY = IMPURE | {"unstable", "discontinuous", "index_valued", "number", "loop", "view"}
+GRADIENT_TRIES = 12
+
+
+def _written(
+    b: Builder, run: list[fx.Node], results: list[fx.Node], given: list[fx.Node], bound: list[fx.Node]
+) -> FunctionBuilder:
+    """A new function of the nodes of a run, with parameters for `given` and captures for `bound`."""
+    outer = {n: b.fresh_name("a") for n in (*given, *bound)}
+    made = b.function(b.fresh_name("h"), [(outer[n], alone(n)) for n in given], [(outer[n], alone(n)) for n in bound])
+    mine = {n: made.node(name) for n, name in outer.items()}
     for node in run:
         args: Any = map_arg(node.args, mine.__getitem__)
         kwargs: Any = map_arg(dict(node.kwargs), mine.__getitem__)
@@ -42,8 +79,16 @@ def call_helper(numbers: Numbers, rng: Random) -> None:
         mine[node] = made.op(str(node.meta["op"]), args, kwargs, spelling=spelling, type=type_of(node))
     returned = tuple(mine[n] for n in results)
     made.returns(returned[0] if len(returned) == 1 else returned)
+    return made
+
+
+def _call(
+    numbers: Numbers, run: list[fx.Node], results: list[fx.Node], made: FunctionBuilder, held: str,
+    given: list[fx.Node], bound: list[fx.Node],
+) -> None:  # fmt: skip
+    """In place of the nodes a call of the function that they stand in now, by the name of what holds it."""
+    b, f = numbers.b, numbers.f
     place = next_to(f, run[-1])
-    held = made.name if bound or rng.random() >= HELD else _held(numbers, made, facts, rng)
     callee = f.read(held)
     if bound:
         callee = f.op("closure", (callee, *bound), before=place)
@@ -55,13 +100,6 @@ def call_helper(numbers: Numbers, rng: Random) -> None:
         f.erase(node)
 
 
-# Of the helpers without captures, those that are no mere function.
-HELD = 0.6
-# What the gradients of a helper are not computed with: the last bit decides, or they are no function of their operands.
-UNSTEADY = IMPURE | {"unstable", "discontinuous", "index_valued", "number", "loop", "view"}
-GRADIENT_TRIES = 12
-
-
 def _held(numbers: Numbers, made: FunctionBuilder, facts: Facts, rng: Random) -> str:
     """Name of an instance that holds a function; of the function itself where none may."""
     kinds = load_instances().items()
@@ -69,7 +107,11 @@ def _held(numbers: Numbers, made: FunctionBuilder, facts: Facts, rng: Random) ->
     if not found:
         return made.name
     kind, choices = rng.choice(found)
-    args: tuple[Any, ...] = rng.choice(choices)
+    return _instance(numbers, made, kind, rng.choice(choices), rng)
+
+
+def _instance(numbers: Numbers, made: FunctionBuilder, kind: str, args: tuple[Any, ...], rng: Random) -> str:
+    """Name of a new instance of that kind, with a backward of its own where it wants one."""
     if BACKWARD in args:
         back = Ref(_backward(numbers, made, rng))
         args = tuple(back if arg == BACKWARD else arg for arg in args)
@@ -118,8 +160,8 @@ def _gradient(know: Knowledge, wanted: TensorType, given: list[fx.Node], rng: Ra
 
 
 def _movable(numbers: Numbers, rng: Random) -> tuple[list[fx.Node], list[fx.Node], list[fx.Node], Facts]:
-    """A run of nodes that may stand in another function, what it reads, what of it is used behind it, and what is known
-    about it."""
+    """A run of nodes that may stand in another function, the tensors that it reads, what of it is used behind it, and
+    what is known about it."""
     f = numbers.f
     free = free_positions(f)
     if not free:
