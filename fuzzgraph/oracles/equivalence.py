@@ -8,6 +8,7 @@ silent where the program's own compiled run is what differs from eager, which th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 EXPENSIVE = True
 LEAVES = ("output", "input", "gradient", "state")
 AGAIN = "compiled again"
-# What a setting raises whose code does not know an operator yet.
-NOT_WRITTEN = "NotImplementedError"
+# What a setting says whose code does not know an operator yet.
+NOT_WRITTEN = re.compile(r"not (?:yet |currently )?(?:supported|implemented)")
 # How often a program is compiled again as it is, rather than under another setting.
 AGAIN_SHARE = 0.2
 EMULATE = {"inductor.emulate_precision_casts": True}
@@ -128,7 +129,7 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
     settings = {_config_key(*item) for item in (plan.get("config") or {}).items()}
     for key, other, emulated, leave_out in _others(plan, reference, tools):
         if other.error is not None:
-            if key in settings and describe(other.error).exc_type == NOT_WRITTEN:
+            if key in settings and _not_written(other.error):
                 tools.note(f"{key}: {describe(other.error).message}")
             elif not tools.harmless(other):
                 before = f"{key!r} raises, the program itself does not: "
@@ -139,6 +140,11 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
             seen = _outlives(seen, leave_out, tools.emulated(), emulated(), tools)
         found += [replace(f, variant=key, detail=f"{key!r}: {_reworded(f.detail)}") for f in seen]
     return found
+
+
+def _not_written(error: BaseException) -> bool:
+    found = describe(error)
+    return found.exc_type == "NotImplementedError" and NOT_WRITTEN.search(found.text) is not None
 
 
 # A counterpart: its key, its compiled run, what makes that run with emulated casts, and what not to compare.
