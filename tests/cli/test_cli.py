@@ -307,8 +307,8 @@ def test_closed_streams_are_no_matter(closed: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_command_in_order(cli: Cli, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    if number == signal.SIGINT:  # ignored where the tests run in the background
-        signal.signal(number, signal.default_int_handler)
+    # Ignored where the tests run in the background, or under nohup.
+    signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     cleaned, before = [], signal.getsignal(number)
 
     def interrupted(args: object) -> int:
