@@ -91,7 +91,7 @@ class Generator:
             f.regions.append(region)
             share = self.profile.more_forms
         # A second call meets what the first one wrote, so that what was in range may no longer be.
-        if rng.random() < (self.profile.number_calls if numbers else self.profile.calls) and not self._doubts(b):
+        if rng.random() < self._calls(f, numbers) and not self._doubts(b):
             draw_calls(b, f, first_call(f), self.fits, rng, sizes=numbers)
             drop_misfits(self.book, b, f, self.forms)  # inputs may share memory now
         if rng.random() < self.profile.surroundings:
@@ -102,6 +102,12 @@ class Generator:
         except Rejected:
             return None
         return program if hazard(self.book, self.adapters, b) is None else None
+
+    def _calls(self, f: FunctionBuilder, numbers: bool) -> float:
+        """How often the function is called more than once."""
+        if any(getattr(self.forms[region.form], "again", False) for region in f.regions):
+            return self.profile.again_calls
+        return self.profile.number_calls if numbers else self.profile.calls
 
     def _surround(self, b: Builder, f: FunctionBuilder, rng: Random) -> None:
         """Put Python around the operators, if one of a few changes that are tried finds a place."""

@@ -82,6 +82,8 @@ class Profile:
     number_taker: float = 0.6
     number_assert: float = 0.15
     number_calls: float = 0.5
+    # The same of one with a form that may show in a further call only.
+    again_calls: float = 0.7
     # How often a value has a size that depends on data.
     unsized: float = 0.02
     # How often a run of nodes is written with a Python form, and then a further one.

@@ -22,7 +22,7 @@ from fuzzgraph.ir.program import type_of
 from fuzzgraph.ir.retype import retype
 from fuzzgraph.ir.types import TensorType
 from fuzzgraph.ir.verify import verify
-from fuzzgraph.render import render
+from fuzzgraph.render import load_forms, render
 from tests.generate.worlds import MetaInference, tiny_book
 
 COUNT = 200
@@ -102,6 +102,17 @@ def test_a_tiny_book_is_enough():
     generator = Generator(book, MetaInference(book), Profile(options=0.0))
     for seed in range(30):
         assert set(ops(generator.program(Random(seed)))) <= {*book.rules, *BUILTINS}
+
+
+def test_what_may_show_in_a_further_call_only_is_called_again():
+    book = tiny_book()
+    profile = Profile(options=0.0, form=1.0, more_forms=0.0, numbers=0.0, surroundings=0.0)
+    shares = {}
+    for name in ("python_fact", "python_condition"):
+        one = Generator(book, MetaInference(book), profile, forms={name: load_forms()[name]})
+        made = [p for p in map(one.program, map(Random, range(60))) if any(f.regions for f in p.functions)]
+        shares[name] = sum(len(p.calls) > 1 for p in made) / len(made)
+    assert shares["python_condition"] < 0.35 < shares["python_fact"]
 
 
 def test_no_rules_no_program():

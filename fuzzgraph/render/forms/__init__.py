@@ -206,7 +206,8 @@ class Autocasting(Choice):
 class Form(Protocol):
     """What a form file supplies. `name` is what programs say, `weight` how often generators choose it. A form that runs
     its region where a condition holds, which it always does, says so by `conditional = True`; one that looks at what
-    FakeTensors do not have, memory or a class of their own, by `concrete = True`."""
+    FakeTensors do not have, memory or a class of their own, by `concrete = True`; one whose effects may show in a
+    further call only, by `again = True`."""
 
     name: str
     weight: float

@@ -11,6 +11,7 @@ from fuzzgraph.render.forms import Block, Choice, form, indented
 class PythonFact(Choice):
     name = "python_fact"
     conditional = True
+    again = True
     weight = 8.0
     CHOICES = facts()
 
