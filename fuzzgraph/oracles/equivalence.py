@@ -129,8 +129,8 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
     settings = {_config_key(*item) for item in (plan.get("config") or {}).items()}
     for key, other, emulated, leave_out in _others(plan, reference, tools):
         if other.error is not None:
-            if key in settings and _not_written(other.error):
-                tools.note(f"{key}: {describe(other.error).message}")
+            if key in settings and (said := _not_written(other.error)):
+                tools.note(f"{key}: {said}")
             elif not tools.harmless(other):
                 before = f"{key!r} raises, the program itself does not: "
                 found.append(raised("equivalence", other.error, before, variant=key))
@@ -142,9 +142,10 @@ def judge(plan: dict[str, Any], reference: Run, subject: Run, tools: Tools) -> l
     return found
 
 
-def _not_written(error: BaseException) -> bool:
+def _not_written(error: BaseException) -> str:
+    """What the compiler says where it says of itself that it is not written yet; empty where it says anything else."""
     found = describe(error)
-    return found.exc_type == "NotImplementedError" and NOT_WRITTEN.search(found.text) is not None
+    return found.message if found.exc_type == "NotImplementedError" and NOT_WRITTEN.search(found.text) else ""
 
 
 # A counterpart: its key, its compiled run, what makes that run with emulated casts, and what not to compare.

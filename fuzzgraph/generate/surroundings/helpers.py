@@ -28,9 +28,10 @@ def call_helper(numbers: Numbers, rng: Random) -> None:
     makes, an operator, an autograd.Function, a decorator."""
     run, inner, results, facts = _movable(numbers, rng)
     bound = [r for r in inner if rng.random() < 0.5] if rng.random() < 0.4 else []
-    made = _written(numbers.b, run, results, [r for r in inner if r not in bound], bound)
+    given = [r for r in inner if r not in bound]
+    made = _written(numbers.b, run, results, given, bound)
     held = made.name if bound or rng.random() >= HELD else _held(numbers, made, facts, rng)
-    _call(numbers, run, results, made, held, [r for r in inner if r not in bound], bound)
+    _call(numbers, run, results, made, held, given, bound)
 
 
 def hold_in_transform(numbers: Numbers, rng: Random) -> None:

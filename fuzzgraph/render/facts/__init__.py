@@ -8,6 +8,7 @@ called several times: a fact holds however often it ran before.
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,10 +18,10 @@ from pathlib import Path
 @dataclass(frozen=True)
 class Fact:
     """A fact and what it needs of its file: `parts` are imports, definitions and assignments in their order, itself the
-    last, as text without annotations; `names` are those that they define."""
+    last, without annotations; `names` are those that they define."""
 
     name: str
-    parts: tuple[str, ...]
+    parts: tuple[ast.stmt, ...]
     names: tuple[str, ...]
 
     def written(self, fresh: Callable[[str], str]) -> tuple[list[str], str]:
@@ -29,8 +30,8 @@ class Fact:
         renamed = {name: fresh(name) for name in self.names}
         lines: list[str] = []
         for part in self.parts:
-            tree = _Renamed(renamed).visit(ast.parse(part))
-            lines += [*([""] if lines else []), *ast.unparse(tree).splitlines()]
+            written = _Renamed(renamed).visit(copy.deepcopy(part))  # facts share what their file defines
+            lines += [*([""] if lines else []), *ast.unparse(written).splitlines()]
         return lines, renamed[self.name]
 
 
@@ -58,7 +59,7 @@ def _facts_of(module: ast.Module) -> Iterable[Fact]:
             needed = _needed(node, where)
             kept = [n for n in top if n in needed]
             names = [name for n in kept if not isinstance(n, ast.Import | ast.ImportFrom) for name in _defined(n)]
-            yield Fact(node.name, tuple(ast.unparse(n) for n in kept), tuple(dict.fromkeys(names)))
+            yield Fact(node.name, tuple(kept), tuple(dict.fromkeys(names)))
 
 
 def _is_fact(node: ast.FunctionDef) -> bool:
